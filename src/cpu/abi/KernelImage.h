@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// KernelImage: one compiled CPU kernel as bytes that can be stored, checked and mapped: header,
+// reflection, code. The code section is position independent and needs no linking. Integers are
+// little-endian. parseKernelImage validates every offset and the checksum before anything is used;
+// an image is never trusted because of where it came from.
+#pragma once
+#include "air/Reflection.h"
+#include "base/Bytes.h"
+
+namespace pewter::cpu {
+
+struct KernelImage {
+  uint32_t target = 0;          ///< compiler::TargetKind as a number.
+  uint32_t lanesPerCall = 32;   ///< Lanes of one SIMD-group entry call: 32, or more when merged.
+  uint32_t shapeKind = 0;       ///< compiler::ThreadgroupShape::Kind as a number.
+  uint32_t shapeSize[3] = {0, 0, 0}; ///< For Exact.
+  uint64_t rangeEntry = kNoEntry;     ///< Offset in `code`, or kNoEntry.
+  uint64_t simdgroupEntry = kNoEntry; ///< Offset in `code`, or kNoEntry.
+  uint32_t stackBytes = 0;      ///< Stack needed by one call.
+  bool prefersExactShape = false; ///< Compiling again for the exact size would pay.
+  air::KernelReflection reflection;
+  Bytes code;                   ///< Machine code and its read-only data, 64-byte aligned.
+
+  static constexpr uint64_t kNoEntry = ~uint64_t(0);
+};
+
+Bytes encode(const KernelImage &image);
+Result<KernelImage> parseKernelImage(ByteView bytes);
+
+} // namespace pewter::cpu

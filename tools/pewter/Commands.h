@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each function adds one subcommand to the command line; its callback writes the exit status.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace pewter::tools {
+
+void addToggles(CLI::App &app, int &status);
+
+} // namespace pewter::tools

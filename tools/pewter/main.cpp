@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pewter command: one subcommand per file; here only the list of them. Exit codes: 0 done,
+// 1 failed, 2 usage.
+#include "pewter/Commands.h"
+#include <CLI/CLI.hpp>
+
+int main(int argc, char **argv) {
+  CLI::App app{"Pewter: Metal compute on machines that have no Metal."};
+  app.require_subcommand(1);
+  int status = 0;
+  pewter::tools::addToggles(app, status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return status;
+}
