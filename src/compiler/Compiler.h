@@ -89,7 +89,7 @@ struct ModuleDescription {
 };
 
 struct EntryPoints {
-  const char *buildId;
+  const char *buildId; ///< PEWTER_BUILD_ID of the generated PewterBuildId.h.
   Result<LibraryImage> (*compileSource)(const SourceRequest &request);
   /// Packs loose AIR (.air or .bc: wrapped or raw bitcode, any number of kernels) into a .metallib.
   Result<LibraryImage> (*linkAir)(const std::vector<Bytes> &modules);

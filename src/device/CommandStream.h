@@ -15,8 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace pewter::device {
 
@@ -122,10 +123,11 @@ struct DebugGroupCommand : Command { ///< PushDebugGroup.
   const char *label;
 };
 
-/// See the head of this file.
+/// See the head of this file. Commands grow upwards and data downwards in one block; when they meet,
+/// a jump record leads to the next block.
 class CommandStream {
 public:
-  CommandStream();
+  CommandStream() = default;
   ~CommandStream();
   CommandStream(const CommandStream &) = delete;
   CommandStream &operator=(const CommandStream &) = delete;
@@ -133,32 +135,73 @@ public:
   /// Appends a command with `extra` bytes behind it; `kind` and `size` are set, the rest is not.
   template <class T> T *append(CommandKind kind, size_t extra = 0) {
     size_t size = (sizeof(T) + extra + 7) & ~size_t(7);
-    T *command = static_cast<T *>(allocateCommand(size));
+    if (size_t(dataCursor_ - commandCursor_) < size + kReserve) [[unlikely]]
+      addBlock(size);
+    T *command = reinterpret_cast<T *>(commandCursor_);
+    commandCursor_ += size;
+    ++commandCount_;
     command->kind = kind;
     command->flags = 0;
     command->size = static_cast<uint32_t>(size);
     return command;
   }
   /// Memory with the stream's lifetime, 16-byte aligned: inline constants, labels.
-  void *allocateData(size_t size);
+  void *allocateData(size_t size) {
+    size = (size + 15) & ~size_t(15);
+    if (size_t(dataCursor_ - commandCursor_) < size + kReserve) [[unlikely]]
+      return allocateDataSlowly(size);
+    return dataCursor_ -= size;
+  }
   const char *copyText(const char *text);
   /// Keeps an object alive until the stream is destroyed.
-  void keep(std::shared_ptr<const void> object);
+  void keep(std::shared_ptr<const void> object) {
+    kept_ = new (allocateData(sizeof(Kept))) Kept{kept_, std::move(object)};
+  }
 
   /// Walks the commands in order: `for (const Command *c = first(); c; c = next(c))`.
-  const Command *first() const;
-  const Command *next(const Command *command) const;
+  const Command *first() const { return settle(firstCommand_); }
+  const Command *next(const Command *command) const {
+    return settle(reinterpret_cast<const std::byte *>(command) + command->size);
+  }
   size_t commandCount() const { return commandCount_; }
 
   std::string label; ///< The command buffer's, for messages.
 
+  /// How many blocks the process ever took from the system; constant once recording is warm.
+  static uint64_t blocksAllocated();
+
+  static void *operator new(size_t size);
+  static void operator delete(void *address);
+
 private:
   struct Block;
-  void *allocateCommand(size_t size);
+  struct Kept {
+    Kept *previous;
+    std::shared_ptr<const void> object;
+  };
+  struct Jump : Command { ///< Stands where a block's commands end; `kind` is kJump.
+    const std::byte *target;
+  };
+  static constexpr CommandKind kJump = CommandKind(0xffff);
+  static constexpr size_t kReserve = sizeof(Jump) + 8; ///< Room for a jump at any time.
 
-  Block *firstBlock_ = nullptr, *commandBlock_ = nullptr, *dataBlock_ = nullptr;
+  void addBlock(size_t size);
+  void *allocateDataSlowly(size_t size);
+  const Command *settle(const std::byte *position) const {
+    while (position != commandCursor_) {
+      auto *command = reinterpret_cast<const Command *>(position);
+      if (command->kind != kJump) [[likely]]
+        return command;
+      position = static_cast<const Jump *>(command)->target;
+    }
+    return nullptr;
+  }
+
+  std::byte *commandCursor_ = nullptr, *dataCursor_ = nullptr;
+  const std::byte *firstCommand_ = nullptr;
+  Block *blocks_ = nullptr; ///< All blocks of this stream, newest first.
+  Kept *kept_ = nullptr;
   size_t commandCount_ = 0;
-  std::vector<std::shared_ptr<const void>> kept_;
 };
 
 } // namespace pewter::device

@@ -13,7 +13,11 @@
 //   auto queue = device->createQueue();
 //   auto stream = std::make_unique<CommandStream>();
 //   ...record...
-//   queue->submit(std::move(stream), [](const Completion &c) { ... });
+//   queue->submit(std::move(stream), {}, [](const Completion &c) { ... });
+//
+// Each device folder defines `std::vector<std::shared_ptr<device::Device>> connect()` in its
+// namespace (device::null, cpu, cuda): the devices of its kind that this machine has, the same
+// objects at every call.
 #pragma once
 #include "air/Reflection.h"
 #include "base/Error.h"
@@ -21,7 +25,9 @@
 #include "device/CommandStream.h"
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace pewter::device {
 
@@ -97,8 +103,8 @@ class Queue {
 public:
   virtual ~Queue() = default;
   /// Hands a finished stream over; returns at once. `scheduled` (may be empty) is called before its
-  /// first command runs, `completed` exactly once after its last. Both come from a device thread, in
-  /// submission order.
+  /// first command runs, `completed` exactly once after its last, when the stream is destroyed.
+  /// Both come, in submission order, from a thread of the device or one that is inside help().
   virtual void submit(std::unique_ptr<CommandStream> stream, std::function<void()> scheduled,
                       std::function<void(const Completion &)> completed) = 0;
   /// A caller that is about to block until its stream completes lends its thread: the device may run

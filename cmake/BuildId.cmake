@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Writes OUTPUT, a header that defines PEWTER_BUILD_ID as a hash over the files named in LIST, one a
+# line: everything that decides what the compiler makes. The file is touched only when it changes.
+file(STRINGS ${LIST} inputs)
+set(digests)
+foreach(input IN LISTS inputs)
+  file(SHA256 ${input} digest)
+  get_filename_component(name ${input} NAME)
+  string(APPEND digests "${name} ${digest}\n")
+endforeach()
+string(SHA256 id "${SALT}\n${digests}")
+string(SUBSTRING ${id} 0 32 id)
+set(text "// SPDX-License-Identifier: Apache-2.0\n#define PEWTER_BUILD_ID \"${id}\"\n")
+set(old "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} old)
+endif()
+if(NOT old STREQUAL text)
+  file(WRITE ${OUTPUT} "${text}")
+endif()
