@@ -30,23 +30,25 @@ struct RuntimeTable {
   /// Waits for all SIMD groups of the threadgroup. Never called by range entries.
   void (*barrier)(KernelContext *context);
   /// os_log: `format` is a NUL-terminated printf-like format, `arguments` packed 8-byte values.
-  void (*log)(KernelContext *context, const char *format, const uint64_t *arguments, uint32_t count);
+  void (*log)(KernelContext *context, const char *format, const uint64_t *arguments,
+              uint32_t count);
   /// Records a fault; the command buffer ends in error. Returns, and the kernel goes on harmlessly.
   void (*fault)(KernelContext *context, KernelFault fault);
 };
 
 struct KernelContext {
   const RuntimeTable *runtime;
-  void *threadgroupMemory;       ///< Base of this worker's threadgroup block, 128-byte aligned:
-                                 ///< static variables first, then the host-sized blocks.
+  void *threadgroupMemory; ///< Base of this worker's threadgroup block, 128-byte aligned:
+                           ///< static variables first, then the host-sized blocks.
   uint32_t threadgroupsPerGrid[3];
   uint32_t threadsPerGrid[3];
-  uint32_t threadsPerThreadgroup[3]; ///< As given at dispatch. At a non-uniform edge the code derives
-                                     ///< the actual size from threadsPerGrid and the position.
+  uint32_t
+      threadsPerThreadgroup[3]; ///< As given at dispatch. At a non-uniform edge the code derives
+                                ///< the actual size from threadsPerGrid and the position.
   uint32_t simdgroupsPerThreadgroup; ///< From the dispatch size.
-  uint32_t position[3];              ///< SIMD-group entry only: the threadgroup's position in the grid.
-  uint32_t simdgroupIndex;           ///< SIMD-group entry only: index of the first SIMD group of the call.
-  void *scheduler;                   ///< The device's own; code passes it through.
+  uint32_t position[3];    ///< SIMD-group entry only: the threadgroup's position in the grid.
+  uint32_t simdgroupIndex; ///< SIMD-group entry only: index of the first SIMD group of the call.
+  void *scheduler;         ///< The device's own; code passes it through.
 };
 
 /// `arguments[i]` belongs to LLVM parameter i of the kernel:
