@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GeneratedKernel: a kernel as LLVM IR that follows the calling convention of cpu/abi/KernelAbi.h and
-// is ready for instruction selection. The vectoriser and the one-lane oracle both make it; target/
-// turns it into a flat image. Owns the module; one thread at a time.
+// GeneratedKernel: a kernel as LLVM IR that follows the calling convention of cpu/abi/KernelAbi.h
+// and is ready for instruction selection. The vectoriser and the one-lane oracle both make it;
+// target/ turns it into a flat image. Owns the module; one thread at a time.
 //
 // The module holds one or both of the entry functions named below (RangeEntry, SimdgroupEntry),
 // internal functions and read-only data. It has no external symbol: calls out go through the
 // RuntimeTable. Instructions carry their own fast-math flags; nothing may be fused or reassociated
-// that they do not allow (FPOpFusion::Standard). Gathers are used on purpose where they appear
+// that they do not allow (FPOpFusion::Strict). Gathers are used on purpose where they appear
 // (`+fast-gather` on x86, else LLVM turns each into 32 branches).
 #pragma once
 #include "air/Reflection.h"
