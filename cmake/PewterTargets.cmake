@@ -16,6 +16,10 @@ if(PEWTER_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffp-contract=off)
+if(PEWTER_BUILD_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
 if(PEWTER_SANITIZER)
   add_compile_options(-fsanitize=${PEWTER_SANITIZER} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)

@@ -2,7 +2,8 @@
 // Tested by Dequantize_test.cpp: worked numbers of each format.
 #include "muse/Dequantize.h"
 #include "base/Check.h"
-#include "muse/Half.h"
+#include "base/Half.h"
+#include "muse/SmallFloats.h"
 #include <cstring>
 
 namespace pewter::muse {
@@ -15,13 +16,13 @@ uint16_t half(const uint8_t *at) {
 }
 
 void decodeQ8_0(const uint8_t *block, float *y) {
-  float d = fromHalf(half(block));
+  float d = floatFromHalf(half(block));
   for (int i = 0; i < 32; ++i)
     y[i] = d * static_cast<int8_t>(block[2 + i]);
 }
 
 void decodeQ4_0(const uint8_t *block, float *y) {
-  float d = fromHalf(half(block));
+  float d = floatFromHalf(half(block));
   for (int i = 0; i < 16; ++i) {
     y[i] = d * (static_cast<int>(block[2 + i] & 15) - 8);
     y[i + 16] = d * (static_cast<int>(block[2 + i] >> 4) - 8);
@@ -29,7 +30,7 @@ void decodeQ4_0(const uint8_t *block, float *y) {
 }
 
 void decodeIq4nl(const uint8_t *block, float *y) {
-  float d = fromHalf(half(block));
+  float d = floatFromHalf(half(block));
   for (int i = 0; i < 16; ++i) {
     y[i] = d * kIq4nlValues[block[2 + i] & 15];
     y[i + 16] = d * kIq4nlValues[block[2 + i] >> 4];
@@ -46,7 +47,7 @@ void decodeMxfp4(const uint8_t *block, float *y) {
 
 /// Q4_K, and with `high` (the 32 bytes of fifth bits) Q5_K.
 void decodeQ45K(const uint8_t *block, const uint8_t *high, const uint8_t *nibbles, float *y) {
-  float d = fromHalf(half(block)), dmin = fromHalf(half(block + 2));
+  float d = floatFromHalf(half(block)), dmin = floatFromHalf(half(block + 2));
   for (int j = 0; j < 8; ++j) {
     auto [scale, min] = unpackScaleMin(block + 4, j);
     float factor = d * scale, less = dmin * min;
@@ -63,7 +64,7 @@ void decodeQ45K(const uint8_t *block, const uint8_t *high, const uint8_t *nibble
 void decodeQ6K(const uint8_t *block, float *y) {
   const uint8_t *low = block, *high = block + 128;
   const auto *scales = reinterpret_cast<const int8_t *>(block + 192);
-  float d = fromHalf(half(block + 208));
+  float d = floatFromHalf(half(block + 208));
   for (int e = 0; e < 256; ++e) {
     int g = e / 128, quarter = e % 128 / 32, l = e % 32;
     uint8_t pair = low[64 * g + 32 * (quarter & 1) + l];
@@ -95,8 +96,8 @@ void dequantizeBlocks(TensorType type, ByteView blocks, std::span<float> out) {
               y += format.blockElements) {
     switch (type) {
     case TensorType::F32: std::memcpy(y, in, 4); break;
-    case TensorType::F16: *y = fromHalf(half(in)); break;
-    case TensorType::BF16: *y = fromBfloat(half(in)); break;
+    case TensorType::F16: *y = floatFromHalf(half(in)); break;
+    case TensorType::BF16: *y = floatFromBfloat(half(in)); break;
     case TensorType::Q8_0: decodeQ8_0(in, y); break;
     case TensorType::Q4_0: decodeQ4_0(in, y); break;
     case TensorType::IQ4_NL: decodeIq4nl(in, y); break;

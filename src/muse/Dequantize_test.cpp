@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each format against numbers worked out by hand.
 #include "muse/Dequantize.h"
-#include "muse/Half.h"
+#include "base/Half.h"
+#include "muse/SmallFloats.h"
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -114,7 +115,7 @@ TEST(Dequantize, Nvfp4PairAndScale) {
   EXPECT_EQ(y[0] * fromE4M3(0x3e) * std::bit_cast<float>(0x3b124925u), 0.011718751f);
 }
 
-TEST(Half, SmallFloatsRoundTrip) {
+TEST(SmallFloats, RoundTrip) {
   for (int code = 0; code < 256; ++code)
     if ((code & 127) != 127)
       EXPECT_EQ(toE4M3(fromE4M3(static_cast<uint8_t>(code))), code);
@@ -130,7 +131,7 @@ TEST(Half, SmallFloatsRoundTrip) {
   EXPECT_EQ(toE2M1(3.5f), 6);
   EXPECT_EQ(toE2M1(5.0f), 6);
   EXPECT_EQ(toE2M1(0.25f), 0);
-  EXPECT_EQ(toBfloat(1.5f), 0x3fc0);
+  EXPECT_EQ(bfloatFromFloat(1.5f), 0x3fc0);
 }
 
 } // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tested by GgufModel_test.cpp and tests/engine/DamagedGguf.cpp.
 #include "muse/GgufModel.h"
-#include "muse/Half.h"
 #include <cmath>
 #include <cstring>
 #include <optional>

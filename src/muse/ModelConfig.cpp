@@ -138,15 +138,15 @@ Result<ModelConfig> ModelConfig::read(const GgufModel &model) {
     return fail(ErrorKind::Validation,
                 "GGUF file \"{}\": [{}] query heads are not a multiple of {} key-value heads.",
                 model.label(), c.heads, c.kvHeads);
-  if (valueDim != c.headDim)
-    return fail(ErrorKind::Unsupported,
-                "GGUF file \"{}\": the value length [{}] differs from the key length {}.", model.label(),
-                valueDim, c.headDim);
   PEWTER_TRY_VOID(inRange(keys, "the head dimension", c.headDim, 32, 256));
   if (c.headDim % 32)
     return fail(ErrorKind::Unsupported,
                 "GGUF file \"{}\": the head dimension is [{}]; a multiple of 32 is supported.",
                 model.label(), c.headDim);
+  if (valueDim != c.headDim)
+    return fail(ErrorKind::Unsupported,
+                "GGUF file \"{}\": the value length [{}] differs from the key length {}.", model.label(),
+                valueDim, c.headDim);
   if (c.hidden % 32)
     return fail(ErrorKind::Unsupported,
                 "GGUF file \"{}\": the embedding length is [{}]; a multiple of 32 is supported.",

@@ -3,7 +3,6 @@
 // Which tensors a muse-glimmer file must hold, and the checks that make a wrong file fail when it is
 // loaded and not when it speaks. Tested by ModelConfig_test.cpp and tests/engine/DamagedGguf.cpp.
 #include "muse/Dequantize.h"
-#include "muse/Half.h"
 #include "muse/ModelConfig.h"
 #include <cmath>
 #include <cstring>
@@ -26,15 +25,15 @@ public:
     if (!found)
       return fail(ErrorKind::Validation, "GGUF file \"{}\" lacks the tensor \"{}\" {}.", model_.label(),
                   name, expected);
+    if (!found->format->runnable || found->format->type() == TensorType::F8_E4M3)
+      return fail(ErrorKind::Unsupported,
+                  "GGUF file \"{}\": tensor \"{}\" has the type {}, which this engine cannot run.",
+                  model_.label(), name, found->format->name);
     if (found->dims[0] != first || found->dims[1] != std::max<uint64_t>(second, 1) ||
         found->rank != (second ? 2u : 1u))
       return fail(ErrorKind::Validation,
                   "GGUF file \"{}\": tensor \"{}\" has the shape {}; {} is expected.", model_.label(),
                   name, found->shape(), expected);
-    if (!found->format->runnable || found->format->type() == TensorType::F8_E4M3)
-      return fail(ErrorKind::Unsupported,
-                  "GGUF file \"{}\": tensor \"{}\" has the type {}, which this engine cannot run.",
-                  model_.label(), name, found->format->name);
     known_.insert(found->name);
     return found;
   }

@@ -7,14 +7,20 @@
 // Tested by Quantize_test.cpp.
 #include "muse/Quantize.h"
 #include "base/Check.h"
+#include "base/Half.h"
 #include "muse/Dequantize.h"
-#include "muse/Half.h"
+#include "muse/SmallFloats.h"
 #include <cstring>
 
 namespace pewter::muse {
 namespace {
 
-int nearest(float x) { return static_cast<int>(std::nearbyint(x)); }
+/// Rounds to nearest even. Adding 1.5 * 2^23 leaves the integer in the low bits of the sum, which is
+/// much faster than a call of nearbyint; values far outside every code range are cut first.
+int nearest(float x) {
+  float sum = std::clamp(x, -1e6f, 1e6f) + 12582912.0f;
+  return static_cast<int>(std::bit_cast<uint32_t>(sum) & 0x7fffff) - 0x400000;
+}
 void put16(uint8_t *at, uint16_t bits) { std::memcpy(at, &bits, 2); }
 
 void encodeQ8_0(const float *x, uint8_t *block) {
@@ -22,7 +28,7 @@ void encodeQ8_0(const float *x, uint8_t *block) {
   for (int i = 0; i < 32; ++i)
     most = std::max(most, std::fabs(x[i]));
   float d = most / 127, inverse = d ? 1 / d : 0;
-  put16(block, toHalf(d));
+  put16(block, halfFromFloat(d));
   for (int i = 0; i < 32; ++i)
     block[2 + i] = static_cast<uint8_t>(static_cast<int8_t>(std::round(x[i] * inverse)));
 }
@@ -38,18 +44,22 @@ float signedExtreme(const float *x, int n) {
 
 void encodeQ4_0(const float *x, uint8_t *block) {
   float d = signedExtreme(x, 32) / -8, inverse = d ? 1 / d : 0;
-  put16(block, toHalf(d));
+  put16(block, halfFromFloat(d));
   auto code = [&](float v) { return std::clamp(static_cast<int>(v * inverse + 8.5f), 0, 15); };
   for (int i = 0; i < 16; ++i)
     block[2 + i] = static_cast<uint8_t>(code(x[i]) | code(x[i + 16]) << 4);
 }
 
 int nearestIq4nl(float x) {
-  int best = 0;
-  for (int c = 1; c < 16; ++c)
-    if (std::fabs(x - kIq4nlValues[c]) < std::fabs(x - kIq4nlValues[best]))
-      best = c;
-  return best;
+  int low = 0, high = 15; // the nearest is in [low, high]
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (2 * x > static_cast<float>(kIq4nlValues[middle] + kIq4nlValues[middle + 1]))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 void encodeIq4nl(const float *x, uint8_t *block) {
@@ -67,8 +77,8 @@ void encodeIq4nl(const float *x, uint8_t *block) {
       bestGain = sumXq * sumXq / sumQq;
     }
   }
-  put16(block, toHalf(bestScale));
-  float d = fromHalf(toHalf(bestScale)), inverse = d ? 1 / d : 0;
+  put16(block, halfFromFloat(bestScale));
+  float d = floatFromHalf(halfFromFloat(bestScale)), inverse = d ? 1 / d : 0;
   for (int i = 0; i < 16; ++i)
     block[2 + i] = static_cast<uint8_t>(nearestIq4nl(x[i] * inverse) |
                                         nearestIq4nl(x[i + 16] * inverse) << 4);
@@ -143,8 +153,8 @@ void encodeQ45K(const float *x, uint8_t *block, uint8_t *high, uint8_t *nibbles)
     mostScale = std::max(mostScale, fits[j].scale);
     mostMin = std::max(mostMin, fits[j].min);
   }
-  uint16_t dBits = toHalf(mostScale / 63), minBits = toHalf(mostMin / 63);
-  float d = fromHalf(dBits), dmin = fromHalf(minBits);
+  uint16_t dBits = halfFromFloat(mostScale / 63), minBits = halfFromFloat(mostMin / 63);
+  float d = floatFromHalf(dBits), dmin = floatFromHalf(minBits);
   uint8_t scales[8], mins[8];
   for (int j = 0; j < 8; ++j) {
     scales[j] = static_cast<uint8_t>(d ? std::clamp(nearest(fits[j].scale / d), 0, 63) : 0);
@@ -188,8 +198,8 @@ void encodeQ6K(const float *x, uint8_t *block) {
   for (int j = 0; j < 16; ++j)
     scales[j] = fitSymmetric(x + 16 * j);
   std::memset(block, 0, 208);
-  uint16_t dBits = toHalf(signedExtreme(scales, 16) / -128);
-  float d = fromHalf(dBits);
+  uint16_t dBits = halfFromFloat(signedExtreme(scales, 16) / -128);
+  float d = floatFromHalf(dBits);
   put16(block + 208, dBits);
   for (int e = 0; e < 256; ++e) {
     int stored = d ? std::clamp(nearest(scales[e / 16] / d), -128, 127) : 0;
@@ -223,8 +233,8 @@ Bytes quantizeBlocks(TensorType type, std::span<const float> values) {
        i += format.blockElements, x += format.blockElements, out += format.blockBytes) {
     switch (type) {
     case TensorType::F32: std::memcpy(out, x, 4); break;
-    case TensorType::F16: put16(out, toHalf(*x)); break;
-    case TensorType::BF16: put16(out, toBfloat(*x)); break;
+    case TensorType::F16: put16(out, halfFromFloat(*x)); break;
+    case TensorType::BF16: put16(out, bfloatFromFloat(*x)); break;
     case TensorType::Q8_0: encodeQ8_0(x, out); break;
     case TensorType::Q4_0: encodeQ4_0(x, out); break;
     case TensorType::IQ4_NL: encodeIq4nl(x, out); break;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "muse/Quantize.h"
 #include "muse/Dequantize.h"
-#include "muse/Half.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>

@@ -9,6 +9,8 @@ class App;
 
 namespace pewter::tools {
 
+void addGguf(CLI::App &app, int &status);
+void addQuantize(CLI::App &app, int &status);
 void addToggles(CLI::App &app, int &status);
 
 } // namespace pewter::tools

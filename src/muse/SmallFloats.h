@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conversions between float and the small floats of weight files: IEEE half, bfloat16, E8M0, E4M3
-// and E2M1. To half and bfloat16 they round to nearest even. Pure functions.
+// Conversions between float and the eight- and four-bit floats of weight files: E8M0, E4M3 and E2M1.
+// Rounding is to nearest, ties to even. The 16-bit floats are in base/Half.h. Pure functions.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -9,19 +9,6 @@
 #include <cstdint>
 
 namespace pewter::muse {
-
-inline float fromHalf(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
-inline uint16_t toHalf(float value) {
-  return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
-}
-
-inline float fromBfloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
-inline uint16_t toBfloat(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return static_cast<uint16_t>(bits >> 16 | 64); // keeps a NaN a NaN
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 /// 2^(code - 127); code 255 is NaN.
 inline float fromE8M0(uint8_t code) {
@@ -42,6 +29,8 @@ inline uint8_t toE4M3(float value) {
   float magnitude = std::fabs(value);
   if (std::isnan(value))
     return sign | 127;
+  if (magnitude == 0)
+    return sign;
   if (magnitude >= 448.0f)
     return sign | 126;
   int exponent = 0;

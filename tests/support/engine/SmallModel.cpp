@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "SmallModel.h"
+#include "engine/SmallModel.h"
 #include "base/Check.h"
 #include "muse/Quantize.h"
 #include <cmath>
 #include <random>
 
-namespace pewter::test {
+namespace pewter::testing {
 namespace {
 
 /// The printable stand-ins of the 256 bytes in a byte-level vocabulary.
@@ -148,4 +148,4 @@ Bytes SmallModel::build() const {
   return std::move(*bytes);
 }
 
-} // namespace pewter::test
+} // namespace pewter::testing

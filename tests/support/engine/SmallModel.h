@@ -8,7 +8,7 @@
 #include <functional>
 #include <map>
 
-namespace pewter::test {
+namespace pewter::testing {
 
 struct SmallModel {
   uint32_t layers = 2, hidden = 64, heads = 4, kvHeads = 2, headDim = 32, ffn = 96, context = 256;
@@ -31,4 +31,4 @@ struct SmallModel {
 /// The file that SmallModel writes starts with a fixed prologue: offsets of its header fields.
 inline constexpr size_t kVersionAt = 4, kTensorCountAt = 8, kMetadataCountAt = 16;
 
-} // namespace pewter::test
+} // namespace pewter::testing
