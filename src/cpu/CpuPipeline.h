@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CpuPipeline: a kernel in as many compiled forms as its dispatches need. The form for threadgroups
+// whose width is a multiple of the SIMD width is made with the pipeline; others by prepare(), while
+// commands are recorded: one for any shape, when a dispatch has other widths or ragged edges, and
+// ones for an exact size, when the image says that they pay. Forms are published in a list that only
+// grows, so a player reads it without a lock.
+#pragma once
+#include "cpu/KernelVariant.h"
+#include "device/Device.h"
+#include <mutex>
+#include <vector>
+
+namespace pewter::cpu {
+
+class CpuPipeline final : public device::Pipeline {
+public:
+  static Result<std::shared_ptr<CpuPipeline>> create(const device::PipelineRequest &request,
+                                                     compiler::TargetKind target);
+  /// From entries that exist already, for tests; prepare() then only looks.
+  CpuPipeline(air::KernelReflection reflection, std::vector<std::unique_ptr<KernelVariant>> variants);
+  ~CpuPipeline() override;
+
+  Result<void> prepare(const device::Size3 &threadsPerThreadgroup, bool hasPartialGroups) override;
+
+  /// The form for whole threadgroups of this size, or for those at a ragged edge; null when
+  /// prepare() was not called for them.
+  const KernelVariant *variantFor(const device::Size3 &threadsPerThreadgroup, bool edge) const;
+
+private:
+  static constexpr unsigned kMaxExactShapes = 16;
+
+  explicit CpuPipeline(const device::PipelineRequest &request, compiler::TargetKind target);
+  Result<void> addVariant(const compiler::ThreadgroupShape &shape);
+  void publish(std::unique_ptr<KernelVariant> variant);
+  const KernelVariant *find(compiler::ThreadgroupShape::Kind kind) const;
+
+  const device::PipelineRequest request_;
+  const compiler::TargetKind target_;
+  bool prefersExactShape_ = false;
+  bool fixed_ = false; ///< No request to make more from.
+  std::atomic<KernelVariant *> first_{nullptr};
+  std::atomic<unsigned> exactShapes_{0};
+  std::mutex compileMutex_;
+};
+
+} // namespace pewter::cpu

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tested by Fiber_test.cpp.
+#include "cpu/Fiber.h"
+#include "base/Check.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define PEWTER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PEWTER_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define PEWTER_TSAN 1
+#endif
+#endif
+#ifdef PEWTER_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef PEWTER_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace pewter::cpu {
+namespace {
+
+size_t pageSize() {
+  static const size_t size = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+} // namespace
+
+Result<FiberStacks> FiberStacks::create(size_t count, size_t bytesEach) {
+  size_t page = pageSize();
+  bytesEach = (bytesEach + page - 1) / page * page;
+  size_t total = count * (bytesEach + page);
+  void *memory = ::mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED)
+    return fail(ErrorKind::OutOfMemory, "Cannot map {} stacks of {} bytes: {}.", count, bytesEach,
+                std::strerror(errno));
+  FiberStacks stacks;
+  stacks.memory_ = static_cast<std::byte *>(memory);
+  stacks.count_ = count;
+  stacks.bytesEach_ = bytesEach;
+  for (size_t i = 0; i < count; ++i)
+    if (::mprotect(stacks.memory_ + i * (bytesEach + page), page, PROT_NONE) != 0)
+      return fail(ErrorKind::OutOfMemory, "Cannot protect the end of a stack: {}.",
+                  std::strerror(errno));
+  return stacks;
+}
+
+FiberStacks::~FiberStacks() {
+  if (!memory_)
+    return;
+  size_t total = count_ * (bytesEach_ + pageSize());
+#ifdef PEWTER_ASAN
+  __asan_unpoison_memory_region(memory_, total);
+#endif
+  ::munmap(memory_, total);
+}
+
+void FiberStacks::swap(FiberStacks &other) {
+  std::swap(memory_, other.memory_);
+  std::swap(count_, other.count_);
+  std::swap(bytesEach_, other.bytesEach_);
+}
+
+std::byte *FiberStacks::bottom(size_t index) const {
+  PEWTER_ASSERT(index < count_);
+  return memory_ + index * (bytesEach_ + pageSize()) + pageSize();
+}
+
+bool FiberStacks::isTrap(const void *address) const {
+  auto *at = static_cast<const std::byte *>(address);
+  size_t stride = bytesEach_ + pageSize();
+  if (!memory_ || at < memory_ || at >= memory_ + count_ * stride)
+    return false;
+  return static_cast<size_t>(at - memory_) % stride < pageSize();
+}
+
+Fiber::~Fiber() {
+#ifdef PEWTER_TSAN
+  if (ownsThreadFiber_)
+    __tsan_destroy_fiber(threadFiber_);
+#endif
+}
+
+void Fiber::start(std::byte *stackBottom, size_t stackBytes, void (*body)(Fiber &)) {
+  stackBottom_ = stackBottom;
+  stackBytes_ = stackBytes;
+  body_ = body;
+  fakeStack_ = nullptr;
+#ifdef PEWTER_ASAN
+  __asan_unpoison_memory_region(stackBottom, stackBytes); // Frames of an earlier life.
+#endif
+#ifdef PEWTER_TSAN
+  if (ownsThreadFiber_)
+    __tsan_destroy_fiber(threadFiber_);
+  threadFiber_ = __tsan_create_fiber(0);
+  ownsThreadFiber_ = true;
+#endif
+  context_ = boost::context::detail::make_fcontext(stackBottom + stackBytes, stackBytes, &enter);
+}
+
+void Fiber::adopt() {
+#ifdef PEWTER_TSAN
+  threadFiber_ = __tsan_get_current_fiber();
+#endif
+}
+
+void Fiber::enter(boost::context::detail::transfer_t transfer) {
+  auto &from = *static_cast<Fiber *>(transfer.data);
+  from.context_ = transfer.fctx;
+  Fiber &self = *from.target_;
+  self.arrived(from);
+  self.body_(self);
+  PEWTER_UNREACHABLE();
+}
+
+void Fiber::arrived([[maybe_unused]] Fiber &from) {
+#ifdef PEWTER_ASAN
+  __sanitizer_finish_switch_fiber(fakeStack_, &from.stackBottom_, &from.stackBytes_);
+#endif
+}
+
+void Fiber::change(Fiber &from, Fiber &to) {
+  from.target_ = &to;
+#ifdef PEWTER_ASAN
+  __sanitizer_start_switch_fiber(&from.fakeStack_, to.stackBottom_, to.stackBytes_);
+#endif
+#ifdef PEWTER_TSAN
+  __tsan_switch_to_fiber(to.threadFiber_, 0);
+#endif
+  auto transfer = boost::context::detail::jump_fcontext(to.context_, &from);
+  // Back again, from a third fiber perhaps.
+  auto &last = *static_cast<Fiber *>(transfer.data);
+  last.context_ = transfer.fctx;
+  from.arrived(last);
+}
+
+void Fiber::abandoned([[maybe_unused]] Fiber &from, [[maybe_unused]] Fiber &to) {
+#ifdef PEWTER_ASAN
+  const void *bottom;
+  size_t bytes;
+  __sanitizer_start_switch_fiber(nullptr, to.stackBottom_, to.stackBytes_);
+  __sanitizer_finish_switch_fiber(to.fakeStack_, &bottom, &bytes);
+#endif
+#ifdef PEWTER_TSAN
+  __tsan_switch_to_fiber(to.threadFiber_, 0);
+#endif
+}
+
+} // namespace pewter::cpu
