@@ -1,2 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
+// The entry-point table. Each stage is a call into the folder that owns it; this file only joins them
+// and says what is not there.
 #include "compiler/Compiler.h"
+#include "air/ir/Canonicalize.h"
+#include "compiler/BuildId.h"
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+
+namespace pewter::compiler {
+
+namespace {
+
+Result<LibraryImage> compileSource(const SourceRequest &request) {
+  return fail(ErrorKind::Unsupported, "Source \"{}\" cannot be compiled: this build has no MSL "
+                                      "front-end.",
+              request.fileName);
+}
+
+Result<LibraryImage> linkAir(const std::vector<Bytes> &modules) {
+  return fail(ErrorKind::Unsupported, "{} AIR modules cannot be linked: this build has no linker.",
+              modules.size());
+}
+
+Result<ModuleDescription> describeModule(ByteView bytes) {
+  llvm::LLVMContext context;
+  PEWTER_TRY(std::unique_ptr<llvm::Module> module, air::ir::parseModule(bytes, context));
+  ModuleDescription description;
+  PEWTER_TRY(description.kernels, air::ir::reflectKernels(*module));
+  return description;
+}
+
+Result<air::ir::CanonicalKernel> canonicalKernel(const KernelRequest &request,
+                                                 llvm::LLVMContext &context) {
+  PEWTER_TRY(std::unique_ptr<llvm::Module> module, air::ir::parseModule(request.module, context));
+  return air::ir::canonicalize(std::move(module), request.function, request.constants);
+}
+
+Result<KernelImage> compileKernel(const KernelRequest &request) {
+  llvm::LLVMContext context;
+  PEWTER_TRY(air::ir::CanonicalKernel kernel, canonicalKernel(request, context));
+  return fail(ErrorKind::Unsupported,
+              "Kernel \"{}\" cannot be compiled for target [{}]: this build has no code generator "
+              "for it.",
+              kernel.reflection.name, static_cast<int>(request.target));
+}
+
+Result<Bytes> emit(const KernelRequest &request, EmitKind kind) {
+  llvm::LLVMContext context;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  switch (kind) {
+  case EmitKind::Air: {
+    PEWTER_TRY(std::unique_ptr<llvm::Module> module, air::ir::parseModule(request.module, context));
+    module->print(stream, nullptr);
+    break;
+  }
+  case EmitKind::CanonicalAir: {
+    PEWTER_TRY(air::ir::CanonicalKernel kernel, canonicalKernel(request, context));
+    kernel.module->print(stream, nullptr);
+    break;
+  }
+  default:
+    return fail(ErrorKind::Unsupported,
+                "Stage [{}] of kernel \"{}\" cannot be shown: this build has no code generator.",
+                static_cast<int>(kind), request.function);
+  }
+  const ByteView view = viewOf(text);
+  return Bytes(view.begin(), view.end());
+}
+
+constexpr EntryPoints kEntryPoints{kBuildId,       compileSource, linkAir,
+                                   describeModule, compileKernel, emit};
+
+} // namespace
+
+} // namespace pewter::compiler
+
+extern "C" __attribute__((visibility("default"))) const pewter::compiler::EntryPoints *
+pewterCompilerEntryPoints() {
+  return &pewter::compiler::kEntryPoints;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order of the canonicaliser's passes, and their registration by name for pewter-opt.
+#pragma once
+#include "air/ir/SpecializeConstants.h"
+#include <llvm/Passes/PassBuilder.h>
+
+namespace pewter::air::ir {
+
+struct CanonicalizeOptions {
+  std::string kernel; ///< "" takes the only one.
+  std::vector<compiler::ConstantValue> constants;
+};
+
+/// Extraction, stripping, specialisation and inlining: afterwards the module is one function.
+void addImportPasses(llvm::ModulePassManager &passes, const CanonicalizeOptions &options);
+/// Simplification and the final shape of the control flow.
+void addSimplifyPasses(llvm::ModulePassManager &passes);
+
+/// Makes every pass of Passes.def known to `builder` by its name.
+void registerPasses(llvm::PassBuilder &builder);
+
+} // namespace pewter::air::ir
