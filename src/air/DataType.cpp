@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row per scalar family; vectors and matrices follow from Metal's numbering, where the members of
-// a family are consecutive. Tested by DataType_test.cpp.
+// One row per scalar family; vectors and matrices follow from Metal's numbering, where the members
+// of a family are consecutive. Tested by DataType_test.cpp.
 #include "air/DataType.h"
 #include <array>
 #include <string>
@@ -16,10 +16,10 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {DataType::Float, "float", 4},   {DataType::Half, "half", 2},   {DataType::Int, "int", 4},
-    {DataType::UInt, "uint", 4},     {DataType::Short, "short", 2}, {DataType::UShort, "ushort", 2},
-    {DataType::Char, "char", 1},     {DataType::UChar, "uchar", 1}, {DataType::Bool, "bool", 1},
-    {DataType::Long, "long", 8},     {DataType::ULong, "ulong", 8}, {DataType::BFloat, "bfloat", 2},
+    {DataType::Float, "float", 4}, {DataType::Half, "half", 2},   {DataType::Int, "int", 4},
+    {DataType::UInt, "uint", 4},   {DataType::Short, "short", 2}, {DataType::UShort, "ushort", 2},
+    {DataType::Char, "char", 1},   {DataType::UChar, "uchar", 1}, {DataType::Bool, "bool", 1},
+    {DataType::Long, "long", 8},   {DataType::ULong, "ulong", 8}, {DataType::BFloat, "bfloat", 2},
 };
 
 struct MatrixFamily {
@@ -100,12 +100,13 @@ std::optional<DataType> dataTypeNamed(std::string_view mslName) {
       return named.type;
   // The C spellings that front-ends write into metadata.
   static constexpr std::pair<std::string_view, DataType> kAliases[] = {
-      {"uint32_t", DataType::UInt},   {"int32_t", DataType::Int},   {"uint16_t", DataType::UShort},
-      {"int16_t", DataType::Short},   {"uint8_t", DataType::UChar}, {"int8_t", DataType::Char},
-      {"uint64_t", DataType::ULong},  {"int64_t", DataType::Long},  {"size_t", DataType::ULong},
-      {"unsigned int", DataType::UInt}, {"unsigned short", DataType::UShort},
-      {"unsigned char", DataType::UChar}, {"unsigned long", DataType::ULong},
-      {"signed char", DataType::Char}};
+      {"uint32_t", DataType::UInt},         {"int32_t", DataType::Int},
+      {"uint16_t", DataType::UShort},       {"int16_t", DataType::Short},
+      {"uint8_t", DataType::UChar},         {"int8_t", DataType::Char},
+      {"uint64_t", DataType::ULong},        {"int64_t", DataType::Long},
+      {"size_t", DataType::ULong},          {"unsigned int", DataType::UInt},
+      {"unsigned short", DataType::UShort}, {"unsigned char", DataType::UChar},
+      {"unsigned long", DataType::ULong},   {"signed char", DataType::Char}};
   for (const auto &[alias, type] : kAliases)
     if (alias == mslName)
       return type;

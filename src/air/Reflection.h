@@ -19,12 +19,13 @@ enum class AddressSpace : uint8_t { Thread = 0, Device = 1, Constant = 2, Thread
 enum class Access : uint8_t { Read, Write, ReadWrite, Sample };
 
 enum class ArgumentKind : uint8_t {
-  Buffer,             ///< A device or constant pointer; slot is its [[buffer(n)]].
-  ThreadgroupMemory,  ///< A threadgroup pointer whose size the host sets; slot is [[threadgroup(n)]].
-  Texture,            ///< slot is [[texture(n)]].
-  Sampler,            ///< slot is [[sampler(n)]].
-  Builtin,            ///< A by-value coordinate such as [[thread_position_in_grid]].
-  Unsupported,        ///< Kept so that an error can name it (`metadataKind`).
+  Buffer,            ///< A device or constant pointer; slot is its [[buffer(n)]].
+  ThreadgroupMemory, ///< A threadgroup pointer whose size the host sets; slot is
+                     ///< [[threadgroup(n)]].
+  Texture,           ///< slot is [[texture(n)]].
+  Sampler,           ///< slot is [[sampler(n)]].
+  Builtin,           ///< A by-value coordinate such as [[thread_position_in_grid]].
+  Unsupported,       ///< Kept so that an error can name it (`metadataKind`).
 };
 
 /// The by-value inputs of a kernel, named as in AIR metadata without the "air." prefix.
@@ -53,29 +54,29 @@ enum class Builtin : uint8_t {
 
 struct StructMember {
   std::string name;
-  std::string typeName;      ///< MSL spelling.
-  uint32_t offset = 0;       ///< Bytes from the start of the struct.
-  uint32_t size = 0;         ///< Bytes of one element.
-  uint32_t arrayLength = 0;  ///< 0 when it is not an array.
+  std::string typeName;       ///< MSL spelling.
+  uint32_t offset = 0;        ///< Bytes from the start of the struct.
+  uint32_t size = 0;          ///< Bytes of one element.
+  uint32_t arrayLength = 0;   ///< 0 when it is not an array.
   uint32_t argumentIndex = 0; ///< [[id(n)]] in argument buffers.
 };
 
 struct Argument {
   ArgumentKind kind = ArgumentKind::Unsupported;
-  uint32_t parameter = 0;      ///< Index of the LLVM parameter.
-  uint32_t slot = 0;           ///< Binding index; unused for built-ins.
-  uint32_t arrayLength = 1;    ///< Number of consecutive slots.
+  uint32_t parameter = 0;   ///< Index of the LLVM parameter.
+  uint32_t slot = 0;        ///< Binding index; unused for built-ins.
+  uint32_t arrayLength = 1; ///< Number of consecutive slots.
   AddressSpace addressSpace = AddressSpace::Device;
   Access access = Access::Read;
   Builtin builtin = Builtin::None;
-  uint32_t dataSize = 0;       ///< Size of the pointee in bytes; 0 when unknown (void *).
-  uint32_t dataAlignment = 0;  ///< Alignment of the pointee in bytes; 0 when unknown.
-  uint32_t boundSize = 0;      ///< For a reference: bytes that must be bound; 0 for a pointer.
-  bool used = true;            ///< False when the source never reads it, or a gate removed it.
+  uint32_t dataSize = 0;      ///< Size of the pointee in bytes; 0 when unknown (void *).
+  uint32_t dataAlignment = 0; ///< Alignment of the pointee in bytes; 0 when unknown.
+  uint32_t boundSize = 0;     ///< For a reference: bytes that must be bound; 0 for a pointer.
+  bool used = true;           ///< False when the source never reads it, or a gate removed it.
   bool isArgumentBuffer = false;
-  std::string name;            ///< Source name.
-  std::string typeName;        ///< MSL spelling of the pointee or value type.
-  std::string metadataKind;    ///< The AIR kind string, for messages.
+  std::string name;         ///< Source name.
+  std::string typeName;     ///< MSL spelling of the pointee or value type.
+  std::string metadataKind; ///< The AIR kind string, for messages.
   std::vector<StructMember> members;
 };
 
@@ -88,10 +89,10 @@ struct FunctionConstant {
 
 struct KernelReflection {
   std::string name;
-  std::vector<Argument> arguments;          ///< In parameter order.
-  std::vector<FunctionConstant> constants;  ///< In index order.
+  std::vector<Argument> arguments;               ///< In parameter order.
+  std::vector<FunctionConstant> constants;       ///< In index order.
   uint32_t maxTotalThreadsPerThreadgroup = 1024; ///< From the attribute, else Metal's limit.
-  uint32_t staticThreadgroupBytes = 0;      ///< Threadgroup variables, before the host's blocks.
+  uint32_t staticThreadgroupBytes = 0; ///< Threadgroup variables, before the host's blocks.
   bool usesThreadgroupBarrier = false;
   bool usesSimdgroupOperations = false;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry-point table. Each stage is a call into the folder that owns it; this file only joins them
-// and says what is not there.
+// The entry-point table. Each stage is a call into the folder that owns it; this file only joins
+// them and says what is not there.
 #include "compiler/Compiler.h"
+#include "PewterBuildId.h"
 #include "air/ir/Canonicalize.h"
-#include "compiler/BuildId.h"
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
@@ -13,8 +13,9 @@ namespace pewter::compiler {
 namespace {
 
 Result<LibraryImage> compileSource(const SourceRequest &request) {
-  return fail(ErrorKind::Unsupported, "Source \"{}\" cannot be compiled: this build has no MSL "
-                                      "front-end.",
+  return fail(ErrorKind::Unsupported,
+              "Source \"{}\" cannot be compiled: this build has no MSL "
+              "front-end.",
               request.fileName);
 }
 
@@ -70,8 +71,8 @@ Result<Bytes> emit(const KernelRequest &request, EmitKind kind) {
   return Bytes(view.begin(), view.end());
 }
 
-constexpr EntryPoints kEntryPoints{kBuildId,       compileSource, linkAir,
-                                   describeModule, compileKernel, emit};
+constexpr EntryPoints kEntryPoints{PEWTER_BUILD_ID, compileSource, linkAir,
+                                   describeModule,  compileKernel, emit};
 
 } // namespace
 

@@ -102,8 +102,7 @@ void setCallAttributes(Function &declaration) {
   case AirCall::Log:
     break;
   }
-  declaration.setAttributes(
-      AttributeList::get(context, AttributeList::FunctionIndex, attributes));
+  declaration.setAttributes(AttributeList::get(context, AttributeList::FunctionIndex, attributes));
 }
 
 } // namespace pewter::air::ir

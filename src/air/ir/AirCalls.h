@@ -8,18 +8,18 @@
 namespace pewter::air::ir {
 
 enum class AirCall : uint8_t {
-  None,         ///< Not an `air.*` function.
-  Math,         ///< Arithmetic that lowerMath replaces; no effects.
-  CrossLane,    ///< air.simd_*, air.quad_*: convergent, no memory.
-  Barrier,      ///< air.wg.barrier, air.simdgroup.barrier: convergent, all memory.
-  MatrixValue,  ///< init and multiply_accumulate: convergent, no memory.
-  MatrixLoad,   ///< Convergent, reads through its pointer.
-  MatrixStore,  ///< Convergent, writes through its pointer.
-  Atomic,       ///< Reads and writes through its pointers.
-  Fence,        ///< air.atomic.fence: all memory, not convergent.
-  Texture,      ///< Reads, writes and queries of textures and samplers.
-  Log,          ///< air.os_log.
-  Constant,     ///< is_function_constant_defined and its companion: gone after specialisation.
+  None,        ///< Not an `air.*` function.
+  Math,        ///< Arithmetic that lowerMath replaces; no effects.
+  CrossLane,   ///< air.simd_*, air.quad_*: convergent, no memory.
+  Barrier,     ///< air.wg.barrier, air.simdgroup.barrier: convergent, all memory.
+  MatrixValue, ///< init and multiply_accumulate: convergent, no memory.
+  MatrixLoad,  ///< Convergent, reads through its pointer.
+  MatrixStore, ///< Convergent, writes through its pointer.
+  Atomic,      ///< Reads and writes through its pointers.
+  Fence,       ///< air.atomic.fence: all memory, not convergent.
+  Texture,     ///< Reads, writes and queries of textures and samplers.
+  Log,         ///< air.os_log.
+  Constant,    ///< is_function_constant_defined and its companion: gone after specialisation.
 };
 
 AirCall classify(llvm::StringRef name);

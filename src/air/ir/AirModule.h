@@ -26,7 +26,7 @@ inline constexpr const char *kConstantSection = "air.fc_initializer";
 inline constexpr unsigned kDeviceSpace = 1, kConstantSpace = 2, kThreadgroupSpace = 3;
 
 /// LLVM's verifier and the data layout.
-Result<void> verifyModule(const llvm::Module &module);
+Result<void> verifyAirModule(const llvm::Module &module);
 
 /// Operand `index` of `node` as a string; "" when there is none.
 inline llvm::StringRef stringAt(const llvm::MDNode &node, unsigned index) {
@@ -50,8 +50,7 @@ inline const llvm::MDNode *nodeAt(const llvm::MDNode &node, unsigned index) {
 }
 template <class T> T *globalAt(const llvm::MDNode &node, unsigned index) {
   if (index < node.getNumOperands())
-    if (auto *value =
-            llvm::mdconst::dyn_extract_or_null<llvm::Constant>(node.getOperand(index)))
+    if (auto *value = llvm::mdconst::dyn_extract_or_null<llvm::Constant>(node.getOperand(index)))
       return llvm::dyn_cast<T>(value->stripPointerCasts());
   return nullptr;
 }

@@ -3,16 +3,20 @@
 // The canonicaliser: one kernel taken out of an AIR module and brought into the form that back-ends
 // compile. The form, which `verifyCanonical` checks:
 //
-//   * The module holds one function definition: the kernel, external linkage, C convention, void. Its
-//     parameters are those of the AIR kernel in the same order; the reflection says what each one is.
-//     One `ret`; reducible control flow; no switch; convergent operations where the source had them.
+//   * The module holds one function definition: the kernel, external linkage, C convention, void.
+//   Its
+//     parameters are those of the AIR kernel in the same order; the reflection says what each one
+//     is. One `ret`; reducible control flow; no switch; convergent operations where the source had
+//     them.
 //   * Function constants are literals; static initialisers have run; every helper is inlined. What
 //     remains of globals: constants in space 2, threadgroup variables in space 3.
 //   * Address spaces as in AIR (0 thread, 1 device, 2 constant, 3 threadgroup); opaque pointers; no
 //     address-space casts; the AIR data layout.
-//   * No `nnan`/`ninf` flags, no tbaa, alias scopes or noalias. `reassoc contract arcp afn nsz` stay:
+//   * No `nnan`/`ninf` flags, no tbaa, alias scopes or noalias. `reassoc contract arcp afn nsz`
+//   stay:
 //     they are permissions.
-//   * Calls left: llvm.* intrinsics on integers and floats that LLVM lowers inline everywhere (fabs,
+//   * Calls left: llvm.* intrinsics on integers and floats that LLVM lowers inline everywhere
+//   (fabs,
 //     copysign, fma, sqrt, floor, ceil, trunc, rint/roundeven, minnum, maxnum, smin.., usub.sat..,
 //     fshl, ctpop, ctlz, cttz, bitreverse, bswap, fptosi.sat, fptoui.sat, memcpy/memset of constant
 //     length that could not be expanded), and the calls that only a back-end can do:
@@ -45,9 +49,9 @@ Result<std::unique_ptr<llvm::Module>> parseModule(ByteView bitcode, llvm::LLVMCo
 /// Every kernel in `!air.kernel`, with the function constants of the module.
 Result<std::vector<KernelReflection>> reflectKernels(const llvm::Module &module);
 
-/// Takes `function` out of `module` and brings it into canonical form. Errors name the kernel and the
-/// construct: unknown function, missing or mistyped constant, unsupported argument or intrinsic,
-/// recursion, an initialiser that cannot be evaluated.
+/// Takes `function` out of `module` and brings it into canonical form. Errors name the kernel and
+/// the construct: unknown function, missing or mistyped constant, unsupported argument or
+/// intrinsic, recursion, an initialiser that cannot be evaluated.
 Result<CanonicalKernel> canonicalize(std::unique_ptr<llvm::Module> module,
                                      const std::string &function,
                                      std::span<const compiler::ConstantValue> constants);

@@ -78,13 +78,14 @@ bool expandInline(MemIntrinsic &intrinsic, const DataLayout &layout) {
     Value *byte = cast<MemSetInst>(intrinsic).getValue();
     Value *wide = builder.CreateZExt(byte, type);
     if (size > 1)
-      wide = builder.CreateMul(wide, ConstantInt::get(type, APInt::getSplat(size * 8, APInt(8, 1))));
+      wide =
+          builder.CreateMul(wide, ConstantInt::get(type, APInt::getSplat(size * 8, APInt(8, 1))));
     values.assign(length / size, wide);
   }
   for (uint64_t at = 0, i = 0; at < length; at += size, ++i)
-    builder.CreateAlignedStore(
-        values[i], builder.CreatePtrAdd(intrinsic.getRawDest(), builder.getInt64(at)),
-        commonAlignment(destAlign, at), intrinsic.isVolatile());
+    builder.CreateAlignedStore(values[i],
+                               builder.CreatePtrAdd(intrinsic.getRawDest(), builder.getInt64(at)),
+                               commonAlignment(destAlign, at), intrinsic.isVolatile());
   return true;
 }
 

@@ -27,8 +27,8 @@ void pruneInitializers(Module &module, const SmallPtrSetImpl<const GlobalVariabl
         continue;
       const bool onlyStored = all_of(global.users(), [&](const User *user) {
         const auto *store = dyn_cast<StoreInst>(user);
-        return store && store->getPointerOperand() == &global && store->getValueOperand() != &global &&
-               initializers.contains(store->getFunction());
+        return store && store->getPointerOperand() == &global &&
+               store->getValueOperand() != &global && initializers.contains(store->getFunction());
       });
       if (!onlyStored)
         continue;

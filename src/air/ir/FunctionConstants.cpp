@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which constants a kernel depends on: from the globals that it reaches, backwards through the stores
-// of the static initialisers. An initialiser with control flow counts as depending on everything it
-// reads. Tested by FunctionConstants_test.cpp.
+// Which constants a kernel depends on: from the globals that it reaches, backwards through the
+// stores of the static initialisers. An initialiser with control flow counts as depending on
+// everything it reads. Tested by FunctionConstants_test.cpp.
 #include "air/ir/FunctionConstants.h"
 #include "air/ir/AirCalls.h"
 #include "air/ir/Reachability.h"
@@ -35,10 +35,10 @@ std::optional<uint32_t> indexFromName(StringRef name) {
 DataType typeFromName(StringRef name) {
   const StringRef code = name.rsplit('_').second;
   const std::pair<StringRef, DataType> codes[] = {
-      {"b", DataType::Bool},   {"c", DataType::Char},   {"h", DataType::UChar},
-      {"s", DataType::Short},  {"t", DataType::UShort}, {"i", DataType::Int},
-      {"j", DataType::UInt},   {"l", DataType::Long},   {"m", DataType::ULong},
-      {"f", DataType::Float},  {"Dh", DataType::Half},  {"DF16b", DataType::BFloat}};
+      {"b", DataType::Bool},  {"c", DataType::Char},   {"h", DataType::UChar},
+      {"s", DataType::Short}, {"t", DataType::UShort}, {"i", DataType::Int},
+      {"j", DataType::UInt},  {"l", DataType::Long},   {"m", DataType::ULong},
+      {"f", DataType::Float}, {"Dh", DataType::Half},  {"DF16b", DataType::BFloat}};
   for (const auto &[itanium, type] : codes)
     if (itanium == code)
       return type;
@@ -53,8 +53,8 @@ public:
       bool straight = initializer->size() == 1;
       for (const Instruction &instruction : instructions(*initializer)) {
         if (const auto *call = dyn_cast<CallBase>(&instruction))
-          straight &= call->getCalledFunction() &&
-                      classify(*call->getCalledFunction()) != AirCall::None;
+          straight &=
+              call->getCalledFunction() && classify(*call->getCalledFunction()) != AirCall::None;
         if (const auto *store = dyn_cast<StoreInst>(&instruction)) {
           if (const GlobalVariable *global = globalOf(store->getPointerOperand()))
             stores_[global].push_back(store);
@@ -126,7 +126,7 @@ std::vector<Function *> staticInitializers(const Module &module) {
           if (auto *function = dyn_cast<Function>(fields->getOperand(1)->stripPointerCasts()))
             if (const auto *priority = dyn_cast<ConstantInt>(fields->getOperand(0)))
               found.emplace_back(priority->getZExtValue(), function);
-  std::ranges::stable_sort(found, {}, &std::pair<uint32_t, Function *>::first);
+  std::ranges::sort(found, {}, &std::pair<uint32_t, Function *>::first);
   std::vector<Function *> functions;
   for (const auto &[priority, function] : found)
     if (!is_contained(functions, function))
@@ -157,11 +157,11 @@ Result<std::vector<ConstantPlaceholder>> readPlaceholders(const Module &module) 
   for (const GlobalVariable &global : module.globals())
     if (global.getSection() == kConstantSection && !listed.contains(&global))
       if (const auto index = indexFromName(global.getName()))
-        placeholders.push_back({const_cast<GlobalVariable *>(&global),
-                                {global.getName().str(), typeFromName(global.getName()), *index,
-                                 false}});
-  std::ranges::stable_sort(placeholders, {},
-                           [](const ConstantPlaceholder &p) { return p.constant.index; });
+        placeholders.push_back(
+            {const_cast<GlobalVariable *>(&global),
+             {global.getName().str(), typeFromName(global.getName()), *index, false}});
+  std::ranges::sort(placeholders, {},
+                    [](const ConstantPlaceholder &p) { return p.constant.index; });
   for (size_t i = 0; i < placeholders.size(); ++i) {
     const FunctionConstant &constant = placeholders[i].constant;
     const uint64_t size =

@@ -81,8 +81,8 @@ void guardConversion(CastInst &conversion) {
   IRBuilder<> builder(&conversion);
   const Intrinsic::ID id =
       isa<FPToSIInst>(conversion) ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat;
-  Value *saturated = builder.CreateIntrinsic(
-      id, {conversion.getType(), conversion.getSrcTy()}, {conversion.getOperand(0)});
+  Value *saturated = builder.CreateIntrinsic(id, {conversion.getType(), conversion.getSrcTy()},
+                                             {conversion.getOperand(0)});
   conversion.replaceAllUsesWith(saturated);
   conversion.eraseFromParent();
 }

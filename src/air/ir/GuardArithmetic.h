@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GuardArithmetic: gives operations the meaning they have in Metal where LLVM leaves them undefined:
+// GuardArithmetic: gives operations the meaning they have in Metal where LLVM leaves them
+// undefined:
 //
 //   x / 0, x % 0          some value, no fault (the divisor becomes 1)
 //   INT_MIN / -1          wraps; the remainder is 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callees are inlined bottom-up, so each body is copied once it is flat. The size of what comes out is
-// limited: a chain of helpers that call each other twice would otherwise double at each step.
+// Callees are inlined bottom-up, so each body is copied once it is flat. The size of what comes out
+// is limited: a chain of helpers that call each other twice would otherwise double at each step.
 // Tested by tests/lit/air/inline-helpers and Canonicalize_test.cpp.
 #include "air/ir/InlineHelpers.h"
 #include "air/ir/AirCalls.h"
@@ -35,7 +35,8 @@ public:
         if (!callee->isDeclaration())
           calls.push_back(call);
         else if (!callee->isIntrinsic() && classify(*callee) == AirCall::None)
-          return problem(function, "calls the undefined function \"" + callee->getName().str() + "\"");
+          return problem(function,
+                         "calls the undefined function \"" + callee->getName().str() + "\"");
       }
     for (CallInst *call : calls) {
       Function &callee = *call->getCalledFunction();

@@ -118,7 +118,8 @@ Result<Argument> readArgument(const MDNode &node, const Function &function,
     if (const MDNode *gate = nodeAt(node, at + 1))
       predicate = globalAt<GlobalVariable>(*gate, 0);
     if (!predicate)
-      return fail(ErrorKind::Compile, "Argument {} of kernel \"{}\" has a gate without a predicate.",
+      return fail(ErrorKind::Compile,
+                  "Argument {} of kernel \"{}\" has a gate without a predicate.",
                   argument.parameter, function.getName().str());
     at += 2;
   }
@@ -193,8 +194,8 @@ Result<KernelMetadata> readKernel(MDNode &node) {
   for (unsigned i = 0; i < arguments->getNumOperands(); ++i) {
     const MDNode *argumentNode = nodeAt(*arguments, i);
     if (stringAt(*argumentNode, 1) == "air.function_constant")
-      kernel.gates.push_back({*integerAt(*argumentNode, 0),
-                              globalAt<GlobalVariable>(*nodeAt(*argumentNode, 2), 0)});
+      kernel.gates.push_back(
+          {*integerAt(*argumentNode, 0), globalAt<GlobalVariable>(*nodeAt(*argumentNode, 2), 0)});
   }
   for (unsigned i = 3; i < node.getNumOperands(); ++i)
     if (const MDNode *attribute = nodeAt(node, i);
@@ -211,7 +212,8 @@ bool isGateClosed(const ArgumentGate &gate) {
 Result<std::vector<KernelMetadata>> readKernels(const Module &module) {
   std::vector<KernelMetadata> kernels;
   if (const NamedMDNode *list = module.getNamedMetadata(kKernelList))
-    for (MDNode *node : list->operands()) {
+    for (const MDNode *constNode : list->operands()) {
+      auto *node = const_cast<MDNode *>(constNode);
       PEWTER_TRY(KernelMetadata kernel, readKernel(*node));
       kernels.push_back(std::move(kernel));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bitcode in, verified module out. LLVM's reader upgrades typed pointers and old attributes. What it
-// gives back is not trusted before the verifier has seen it.
+// Bitcode in, verified module out. LLVM's reader upgrades typed pointers and old attributes. What
+// it gives back is not trusted before the verifier has seen it.
 #include "air/ir/AirModule.h"
 #include "air/ir/Canonicalize.h"
 #include "air/ir/PassError.h"
@@ -20,11 +20,11 @@ Result<std::unique_ptr<llvm::Module>> parseModule(ByteView bitcode, llvm::LLVMCo
                 llvm::toString(parsed.takeError()));
   PEWTER_TRY_VOID(errors.result());
   std::unique_ptr<llvm::Module> module = std::move(*parsed);
-  PEWTER_TRY_VOID(verifyModule(*module));
+  PEWTER_TRY_VOID(verifyAirModule(*module));
   return module;
 }
 
-Result<void> verifyModule(const llvm::Module &module) {
+Result<void> verifyAirModule(const llvm::Module &module) {
   std::string problems;
   llvm::raw_string_ostream stream(problems);
   if (llvm::verifyModule(module, &stream))

@@ -10,7 +10,9 @@ int PassError::kind() {
   return kind;
 }
 
-void report(llvm::LLVMContext &context, Error error) { context.diagnose(PassError(std::move(error))); }
+void report(llvm::LLVMContext &context, Error error) {
+  context.diagnose(PassError(std::move(error)));
+}
 
 struct ErrorCollector::Handler : llvm::DiagnosticHandler {
   explicit Handler(ErrorCollector &owner) : owner(owner) {}

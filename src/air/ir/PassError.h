@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PassError: how a pass of air/ir reports what it cannot do. A pass calls `report`, leaves the module
-// valid and returns; whoever runs the passes installs an ErrorCollector on the context and asks it
-// afterwards. Without a collector the message goes where LLVM prints diagnostics.
+// PassError: how a pass of air/ir reports what it cannot do. A pass calls `report`, leaves the
+// module valid and returns; whoever runs the passes installs an ErrorCollector on the context and
+// asks it afterwards. Without a collector the message goes where LLVM prints diagnostics.
 #pragma once
 #include "base/Error.h"
 #include <llvm/IR/DiagnosticInfo.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The canonicaliser as a table of contents. LLVM's default pipeline is not used: jump threading,
-// partial redundancy elimination and loop unswitching copy code to both sides of a divergent branch,
-// and a value that all lanes shared becomes a phi that no analysis recognises as shared.
+// partial redundancy elimination and loop unswitching copy code to both sides of a divergent
+// branch, and a value that all lanes shared becomes a phi that no analysis recognises as shared.
 #include "air/ir/Pipeline.h"
 #include "air/ir/ExpandMemory.h"
 #include "air/ir/ExtractKernel.h"
@@ -39,8 +39,8 @@ using namespace llvm;
 
 namespace {
 
-/// Loops are moved and unrolled, induction variables keep their width: a compare of widened counters
-/// costs a vector back-end twice.
+/// Loops are moved and unrolled, induction variables keep their width: a compare of widened
+/// counters costs a vector back-end twice.
 void addLoopPasses(FunctionPassManager &passes) {
   LoopPassManager rotate;
   rotate.addPass(LoopRotatePass(/*EnableHeaderDuplication=*/true, /*PrepareForLTO=*/false));
@@ -100,12 +100,11 @@ void addSimplifyPasses(ModulePassManager &passes) {
   function.addPass(CorrelatedValuePropagationPass());
   addCleanup(function);
   // Unroll counts that the source asks for come last, on the final bodies.
-  function.addPass(LoopUnrollPass(LoopUnrollOptions(/*OptLevel=*/3).setPeeling(false).setRuntime(
-      false)));
+  function.addPass(
+      LoopUnrollPass(LoopUnrollOptions(/*OptLevel=*/3).setPeeling(false).setRuntime(false)));
   function.addPass(ExpandMemoryPass());
   addCleanup(function);
-  function.addPass(
-      createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
+  function.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
   function.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   function.addPass(ADCEPass());
   function.addPass(SimplifyCFGPass());

@@ -6,12 +6,12 @@
 #include "air/ir/AirCalls.h"
 #include "air/ir/FunctionConstants.h"
 #include "air/ir/PassError.h"
+#include <cstring>
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/Evaluator.h>
-#include <cstring>
 
 namespace pewter::air::ir {
 using namespace llvm;
@@ -34,8 +34,9 @@ Constant *constantFrom(const compiler::ConstantValue &value, Type *type, const D
     if (scalar->isIntegerTy())
       elements.push_back(ConstantInt::get(scalar, bits));
     else
-      elements.push_back(ConstantFP::get(
-          scalar, APFloat(scalar->getFltSemantics(), APInt(scalar->getPrimitiveSizeInBits(), bits))));
+      elements.push_back(
+          ConstantFP::get(scalar, APFloat(scalar->getFltSemantics(),
+                                          APInt(scalar->getPrimitiveSizeInBits(), bits))));
   }
   return vector ? ConstantVector::get(elements) : elements.front();
 }
@@ -68,12 +69,14 @@ bool fillPlaceholders(Module &module, const KernelMetadata &kernel,
       Type *scalar = type->getScalarType();
       const auto *vector = dyn_cast<FixedVectorType>(type);
       if (!(scalar->isIntegerTy() || scalar->isFloatingPointTy()) ||
-          module.getDataLayout().getTypeStoreSize(scalar) * (vector ? vector->getNumElements() : 1) >
+          module.getDataLayout().getTypeStoreSize(scalar) *
+                  (vector ? vector->getNumElements() : 1) >
               value->bytes.size()) {
-        report(context, ErrorKind::Unsupported,
-               "Function constant \"{}\" of kernel \"{}\" is not an integer, a float, or a vector of "
-               "these.",
-               constant.name, kernel.reflection.name);
+        report(
+            context, ErrorKind::Unsupported,
+            "Function constant \"{}\" of kernel \"{}\" is not an integer, a float, or a vector of "
+            "these.",
+            constant.name, kernel.reflection.name);
         return false;
       }
       initializer = constantFrom(*value, type, module.getDataLayout());
@@ -138,10 +141,11 @@ bool runInitializers(Module &module, const KernelMetadata &kernel) {
     Evaluator evaluator(module.getDataLayout(), /*TLI=*/nullptr);
     Constant *result = nullptr;
     if (initializer->isDeclaration() || initializer->arg_size() != 0 ||
-        !evaluator.EvaluateFunction(initializer, result, {})) {
-      report(module.getContext(), ErrorKind::Unsupported,
-             "Static initialiser \"{}\" of kernel \"{}\" cannot be evaluated before the kernel runs.",
-             initializer->getName().str(), kernel.reflection.name);
+        !evaluator.EvaluateFunction(initializer, result, SmallVector<Constant *, 0>())) {
+      report(
+          module.getContext(), ErrorKind::Unsupported,
+          "Static initialiser \"{}\" of kernel \"{}\" cannot be evaluated before the kernel runs.",
+          initializer->getName().str(), kernel.reflection.name);
       return false;
     }
     for (const auto &[global, value] : evaluator.getMutatedInitializers()) {
@@ -188,7 +192,7 @@ PreservedAnalyses SpecializeConstantsPass::run(Module &module, ModuleAnalysisMan
       !foldQueries(module, defined) || !runInitializers(module, kernel))
     return PreservedAnalyses::none();
   for (const ArgumentGate &gate : kernel.gates) {
-    Argument *parameter = kernel.function->getArg(gate.argument);
+    llvm::Argument *parameter = kernel.function->getArg(gate.argument);
     if (isGateClosed(gate))
       parameter->replaceAllUsesWith(Constant::getNullValue(parameter->getType()));
   }

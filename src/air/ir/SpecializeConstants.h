@@ -2,8 +2,9 @@
 //
 // SpecializeConstants: gives each placeholder its value, folds the two queries about constants,
 // evaluates the static initialisers, writes what they computed into the globals and makes those
-// constant. Arguments whose gate came out closed become null. Runs on a module with one kernel, before
-// anything looks at control flow: with constants filled in, three quarters of many kernels go away.
+// constant. Arguments whose gate came out closed become null. Runs on a module with one kernel,
+// before anything looks at control flow: with constants filled in, three quarters of many kernels
+// go away.
 #pragma once
 #include "compiler/Compiler.h"
 #include <llvm/IR/PassManager.h>

@@ -29,7 +29,7 @@ void stripInstruction(Instruction &instruction) {
     FastMathFlags flags = instruction.getFastMathFlags();
     flags.setNoNaNs(false);
     flags.setNoInfs(false);
-    instruction.setFastMathFlags(flags);
+    instruction.copyFastMathFlags(flags); // setFastMathFlags would only add.
   }
   if (auto *load = dyn_cast<LoadInst>(&instruction);
       load && load->getPointerAddressSpace() == kConstantSpace && load->isSimple())
@@ -37,7 +37,8 @@ void stripInstruction(Instruction &instruction) {
   if (auto *call = dyn_cast<CallBase>(&instruction)) {
     const Function *callee = call->getCalledFunction();
     if (callee && callee->isIntrinsic()) {
-      // Intrinsics define their own effects; of call-site attributes keep alignments of memory copies.
+      // Intrinsics define their own effects; of call-site attributes keep alignments of memory
+      // copies.
       if (!isa<AnyMemIntrinsic>(call))
         call->setAttributes(callee->getAttributes());
       return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What LLVM's passes are told about "the AIR machine": no library functions exist, and how far loops
-// are unrolled. The policy is about correctness of performance, not taste: Apple leaves unrolling to
-// the device's compiler, and a private array indexed by a loop counter stays in memory, 32 copies of
-// it, unless that loop goes away entirely.
+// What LLVM's passes are told about "the AIR machine": no library functions exist, and how far
+// loops are unrolled. The policy is about correctness of performance, not taste: Apple leaves
+// unrolling to the device's compiler, and a private array indexed by a loop counter stays in
+// memory, 32 copies of it, unless that loop goes away entirely.
 #pragma once
 #include <llvm/Passes/PassBuilder.h>
 

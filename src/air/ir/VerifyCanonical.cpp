@@ -101,7 +101,7 @@ public:
       : kernel_(kernel), function_(*kernel.function) {}
 
   Result<void> run() {
-    PEWTER_TRY_VOID(verifyModule(*kernel_.module));
+    PEWTER_TRY_VOID(verifyAirModule(*kernel_.module));
     PEWTER_TRY_VOID(checkGlobals());
     PEWTER_TRY_VOID(checkSignature());
     PEWTER_TRY_VOID(checkControlFlow());
@@ -123,7 +123,8 @@ private:
       if (global.getName().starts_with("llvm."))
         return problem("still has the global \"" + global.getName().str() + "\"");
       const unsigned space = global.getAddressSpace();
-      const bool constant = space == kConstantSpace && global.isConstant() && global.hasInitializer();
+      const bool constant =
+          space == kConstantSpace && global.isConstant() && global.hasInitializer();
       if (!constant && space != kThreadgroupSpace)
         return problem("uses global \"" + global.getName().str() + "\" in address space " +
                        std::to_string(space) +
@@ -177,7 +178,8 @@ private:
       return problem("has an operation that ignores NaN or infinity: " + textOf(instruction));
     if (isa<AddrSpaceCastInst>(instruction))
       return problem("casts between address spaces: " + textOf(instruction));
-    for (unsigned kind : {LLVMContext::MD_tbaa, LLVMContext::MD_alias_scope, LLVMContext::MD_noalias})
+    for (unsigned kind :
+         {LLVMContext::MD_tbaa, LLVMContext::MD_alias_scope, LLVMContext::MD_noalias})
       if (instruction.getMetadata(kind))
         return problem("has alias metadata: " + textOf(instruction));
     if (instruction.isIntDivRem() && !isSafeDivision(cast<BinaryOperator>(instruction)))
@@ -207,6 +209,8 @@ private:
 
 } // namespace
 
-Result<void> verifyCanonical(const CanonicalKernel &kernel) { return CanonicalVerifier(kernel).run(); }
+Result<void> verifyCanonical(const CanonicalKernel &kernel) {
+  return CanonicalVerifier(kernel).run();
+}
 
 } // namespace pewter::air::ir
