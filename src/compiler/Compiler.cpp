@@ -3,6 +3,7 @@
 // them and says what is not there.
 #include "compiler/Compiler.h"
 #include "PewterBuildId.h"
+#include "cpu/codegen/CompileKernel.h"
 #include "air/ir/Canonicalize.h"
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -41,10 +42,13 @@ Result<air::ir::CanonicalKernel> canonicalKernel(const KernelRequest &request,
 Result<KernelImage> compileKernel(const KernelRequest &request) {
   llvm::LLVMContext context;
   PEWTER_TRY(air::ir::CanonicalKernel kernel, canonicalKernel(request, context));
-  return fail(ErrorKind::Unsupported,
-              "Kernel \"{}\" cannot be compiled for target [{}]: this build has no code generator "
-              "for it.",
-              kernel.reflection.name, static_cast<int>(request.target));
+  if (request.target == TargetKind::Ptx)
+    return fail(ErrorKind::Unsupported,
+                "Kernel \"{}\" cannot be compiled for target [{}]: this build has no code generator "
+                "for it.",
+                kernel.reflection.name, static_cast<int>(request.target));
+  PEWTER_TRY(cpu::KernelImage image, cpu::codegen::compileKernel(std::move(kernel), request));
+  return KernelImage{cpu::encode(image)};
 }
 
 Result<Bytes> emit(const KernelRequest &request, EmitKind kind) {
@@ -62,10 +66,14 @@ Result<Bytes> emit(const KernelRequest &request, EmitKind kind) {
     kernel.module->print(stream, nullptr);
     break;
   }
-  default:
-    return fail(ErrorKind::Unsupported,
-                "Stage [{}] of kernel \"{}\" cannot be shown: this build has no code generator.",
-                static_cast<int>(kind), request.function);
+  default: {
+    if (request.target == TargetKind::Ptx)
+      return fail(ErrorKind::Unsupported,
+                  "Stage [{}] of kernel \"{}\" cannot be shown: this build has no code generator.",
+                  static_cast<int>(kind), request.function);
+    PEWTER_TRY(air::ir::CanonicalKernel kernel, canonicalKernel(request, context));
+    return cpu::codegen::emit(std::move(kernel), request, kind);
+  }
   }
   const ByteView view = viewOf(text);
   return Bytes(view.begin(), view.end());
