@@ -5,6 +5,7 @@
 #include "PewterBuildId.h"
 #include "cpu/codegen/CompileKernel.h"
 #include "air/ir/Canonicalize.h"
+#include "air/ir/LibraryBuilder.h"
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
@@ -21,8 +22,14 @@ Result<LibraryImage> compileSource(const SourceRequest &request) {
 }
 
 Result<LibraryImage> linkAir(const std::vector<Bytes> &modules) {
-  return fail(ErrorKind::Unsupported, "{} AIR modules cannot be linked: this build has no linker.",
-              modules.size());
+  air::ir::LibraryBuilder builder;
+  for (size_t i = 0; i < modules.size(); ++i)
+    if (auto added = builder.addBitcode(modules[i]); !added)
+      return std::unexpected(
+          std::move(added).error().whileDoing(fmt::format("linking AIR module {}", i)));
+  LibraryImage image;
+  PEWTER_TRY(image.metallib, builder.finish());
+  return image;
 }
 
 Result<ModuleDescription> describeModule(ByteView bytes) {

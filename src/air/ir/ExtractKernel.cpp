@@ -91,6 +91,8 @@ PreservedAnalyses ExtractKernelPass::run(Module &module, ModuleAnalysisManager &
       object.setLinkage(GlobalValue::InternalLinkage);
   }
   chosen->function->setCallingConv(CallingConv::C);
+  // Twice: what other kernels read must be gone before stores to it count as useless.
+  GlobalDCEPass().run(module, manager);
   pruneInitializers(module, predicates);
   GlobalDCEPass().run(module, manager);
 
