@@ -108,6 +108,39 @@ declare void @air.wg.barrier(i32, i32)
   EXPECT_THAT(kernel.error().message(), HasSubstr("calls itself"));
 }
 
+std::string kernelThatCalls(const std::string &name) {
+  return "define void @apply(ptr addrspace(1) %x) {\n"
+         "  %v = load float, ptr addrspace(1) %x, align 4\n"
+         "  %r = tail call fast float @" + name + "(float %v)\n"
+         "  store float %r, ptr addrspace(1) %x, align 4\n  ret void\n}\n"
+         "declare float @" + name + "(float)\n"
+         "!air.kernel = !{!0}\n!0 = !{ptr @apply, !1, !2}\n!1 = !{}\n!2 = !{!3}\n"
+         "!3 = !{i32 0, !\"air.buffer\", !\"air.location_index\", i32 0, i32 1, !\"air.read_write\", "
+         "!\"air.address_space\", i32 1, !\"air.arg_type_size\", i32 4, "
+         "!\"air.arg_type_align_size\", i32 4, !\"air.arg_type_name\", !\"float\", "
+         "!\"air.arg_name\", !\"x\"}\n";
+}
+
+TEST(Canonicalize, MathBecomesArithmetic) {
+  for (const char *name : {"air.fast_exp.f32", "air.tanh.f32", "air.sin.f32", "air.fast_log.f32"}) {
+    llvm::LLVMContext context;
+    auto kernel = canonicalize(testing::parseAir(context, kernelThatCalls(name)), "apply", {});
+    ASSERT_TRUE(kernel.has_value()) << kernel.error().describe();
+    EXPECT_TRUE(verifyCanonical(*kernel).has_value());
+    EXPECT_EQ(kernel->function->size(), 1u) << name;
+    for (const llvm::Function &function : *kernel->module)
+      EXPECT_TRUE(!function.isDeclaration() || function.isIntrinsic()) << function.getName().str();
+  }
+}
+
+TEST(Canonicalize, UnknownMathIsNamed) {
+  llvm::LLVMContext context;
+  auto kernel =
+      canonicalize(testing::parseAir(context, kernelThatCalls("air.frobnicate.f32")), "apply", {});
+  ASSERT_FALSE(kernel.has_value());
+  EXPECT_THAT(kernel.error().describe(), HasSubstr("air.frobnicate.f32"));
+}
+
 TEST(Canonicalize, GarbageIsNotAModule) {
   llvm::LLVMContext context;
   auto module = parseModule(viewOf("not bitcode at all"), context);

@@ -8,6 +8,7 @@
 #include "air/ir/FinishControlFlow.h"
 #include "air/ir/GuardArithmetic.h"
 #include "air/ir/InlineHelpers.h"
+#include "air/ir/LowerMath.h"
 #include "air/ir/StripUntrusted.h"
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -79,6 +80,8 @@ void addImportPasses(ModulePassManager &passes, const CanonicalizeOptions &optio
   prune.addPass(SimplifyCFGPass());
   passes.addPass(createModuleToFunctionPassAdaptor(std::move(prune)));
   passes.addPass(InlineHelpersPass());
+  // Once per call that is left, and before anything simplifies: the bodies are plain arithmetic.
+  passes.addPass(LowerMathPass());
 }
 
 void addSimplifyPasses(ModulePassManager &passes) {

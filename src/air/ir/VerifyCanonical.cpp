@@ -194,14 +194,11 @@ private:
         return problem("makes an indirect call: " + textOf(instruction));
       const bool expected = callee->isIntrinsic() ? isPlainIntrinsic(callee->getIntrinsicID())
                                                   : isLeftToBackEnds(classify(*callee));
-      if (!expected && !isPending(*callee))
+      if (!expected)
         return problem("calls \"" + callee->getName().str() + "\", which is not supported");
     }
     return {};
   }
-
-  /// Math calls stay until their lowering is part of the pipeline.
-  static bool isPending(const Function &callee) { return classify(callee) == AirCall::Math; }
 
   const CanonicalKernel &kernel_;
   const Function &function_;
