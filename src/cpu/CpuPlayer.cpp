@@ -24,13 +24,18 @@ constexpr double kMaxUnitTicks = double(ticksOf(60'000));
 constexpr uint64_t kUnitsPerThread = 16;
 constexpr uint64_t kMaxUnits = uint64_t(1) << 24;
 constexpr uint64_t kMaxShuffledUnits = 65536;
+constexpr uint32_t kTimesReplaced = 4;
 constexpr double kBlitTicksPerPiece = double(ticksOf(20'000));
 
 void noteCost(const KernelVariant &variant, double ticks, uint64_t groups) {
   float now = static_cast<float>(ticks / double(groups)) + 0.001f;
   float before = variant.ticksPerGroup.load(std::memory_order_relaxed);
-  variant.ticksPerGroup.store(now >= before ? now : before + (now - before) / 16,
-                              std::memory_order_relaxed);
+  uint32_t times = variant.timesMeasured.load(std::memory_order_relaxed);
+  if (times < kTimesReplaced)
+    variant.timesMeasured.store(times + 1, std::memory_order_relaxed);
+  else if (now < before)
+    now = before + (now - before) / 16;
+  variant.ticksPerGroup.store(now, std::memory_order_relaxed);
 }
 
 double costOf(const Job &job) {
@@ -167,7 +172,7 @@ std::optional<std::string> CpuPlayer::runShared(double ticks) {
     job.unitCount = static_cast<uint32_t>((left + job.groupsPerUnit - 1) / job.groupsPerUnit);
     units += job.unitCount;
   }
-  work_.begin(jobs_, static_cast<uint32_t>(units), pool_.threads(), {});
+  work_.begin(jobs_, static_cast<uint32_t>(units), pool_.threads(), {}, *runner_);
   uint64_t start = readTicks();
   pool_.run(*seat_, work_, static_cast<uint64_t>(ticks), static_cast<uint64_t>(unitTicks));
   // The time is shared among the jobs as it was expected; all of them were as wrong as the whole.
@@ -191,7 +196,7 @@ std::optional<std::string> CpuPlayer::runShuffled() {
   order_.resize(units);
   std::iota(order_.begin(), order_.end(), 0u);
   std::shuffle(order_.begin(), order_.end(), random_);
-  work_.begin(jobs_, static_cast<uint32_t>(units), pool_.threads(), order_);
+  work_.begin(jobs_, static_cast<uint32_t>(units), pool_.threads(), order_, *runner_);
   if (seat_ && pool_.threads() > 1)
     pool_.run(*seat_, work_, ~uint64_t(0), 0);
   else

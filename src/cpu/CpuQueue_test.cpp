@@ -387,6 +387,25 @@ TEST_F(CpuQueue, EndlessKernelBlocksOnlyItsQueue) {
   end.wait();
 }
 
+// The process may end while a kernel still runs.
+TEST(CpuQueueDeathTest, ExitWhileAKernelNeverEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        auto endless = pipelineOf({.range = waitForRelease});
+        auto flag = allocate(64);
+        auto queue = cpuDevice()->createQueue();
+        Recorder recorder;
+        recorder.begin()
+            .dispatch(*endless, {100, 1, 1}, {32, 1, 1}, {bufferArgument(flag->contents())})
+            .end();
+        queue->submit(recorder.take(), {}, [](const Completion &) {});
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        std::exit(7);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
 TEST(CpuQueues, TwoQueuesFromTwoThreads) {
   auto pipeline = pipelineOf({.range = nextOf});
   constexpr uint64_t kGroups = 4096;

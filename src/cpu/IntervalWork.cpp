@@ -12,8 +12,9 @@ constexpr uint64_t packRange(uint32_t next, uint32_t end) { return uint64_t(end)
 } // namespace
 
 void IntervalWork::begin(std::span<const Job> jobs, uint32_t unitCount, unsigned participants,
-                         std::span<const uint32_t> order) {
+                         std::span<const uint32_t> order, KernelRunner &runner) {
   jobs_ = jobs;
+  runner_ = &runner;
   order_ = order;
   participants_ = std::clamp(participants, 1u, WorkerPool::kMaxThreads);
   nextOrdered_.store(0, std::memory_order_relaxed);
@@ -73,25 +74,28 @@ void IntervalWork::runUnit(KernelRunner &runner, uint32_t unit, size_t &jobHint)
 }
 
 void IntervalWork::work(unsigned participant) {
-  auto runner = KernelRunner::obtain();
+  // Workers live as long as the process, and so do their runners.
+  static thread_local KernelRunner *workerRunner = nullptr;
+  if (participant != 0 && !workerRunner)
+    workerRunner = KernelRunner::obtain().release();
+  KernelRunner &runner = participant == 0 ? *runner_ : *workerRunner;
   size_t jobHint = 0;
   if (!order_.empty()) {
     while (!stop_.load(std::memory_order_relaxed)) {
       uint32_t at = nextOrdered_.fetch_add(1, std::memory_order_relaxed);
       if (at >= order_.size())
         break;
-      runUnit(*runner, order_[at], jobHint);
+      runUnit(runner, order_[at], jobHint);
     }
   } else if (participant < participants_) {
     Share &own = shares_[participant];
     while (!stop_.load(std::memory_order_relaxed)) {
       if (auto unit = takeOwn(own))
-        runUnit(*runner, *unit, jobHint);
+        runUnit(runner, *unit, jobHint);
       else if (!steal(participant))
         break;
     }
   }
-  KernelRunner::recycle(std::move(runner));
 }
 
 std::optional<std::string> IntervalWork::takeFault() {

@@ -18,9 +18,9 @@ namespace pewter::cpu {
 class IntervalWork final : public SharedWork {
 public:
   /// Units of all jobs, by `groupsPerUnit`, counted from each job's `done`. `order` permutes them
-  /// and may be empty.
+  /// and may be empty. Participant 0 uses `runner`, workers have their own.
   void begin(std::span<const Job> jobs, uint32_t unitCount, unsigned participants,
-             std::span<const uint32_t> order);
+             std::span<const uint32_t> order, KernelRunner &runner);
   void work(unsigned participant) override;
   /// What the first kernel that failed did, after the work is over.
   std::optional<std::string> takeFault();
@@ -35,6 +35,7 @@ private:
 
   std::span<const Job> jobs_;
   std::span<const uint32_t> order_;
+  KernelRunner *runner_ = nullptr;
   unsigned participants_ = 0;
   std::atomic<uint32_t> nextOrdered_{0};
   std::atomic<bool> stop_{false};

@@ -25,8 +25,10 @@ struct KernelVariant {
   KernelVariant *next = nullptr; ///< In the pipeline's list.
 
   /// Clock ticks that one threadgroup takes, as last measured; 0 when it never ran. Rises at once
-  /// and falls slowly, so that a kernel with calls of many sizes counts as an expensive one.
+  /// and falls slowly, so that a kernel with calls of many sizes counts as an expensive one; but the
+  /// first few values are just replaced: they show cold caches.
   mutable std::atomic<float> ticksPerGroup{0};
+  mutable std::atomic<uint32_t> timesMeasured{0};
 
   bool isExactlyFor(const device::Size3 &size) const {
     return shape.kind == compiler::ThreadgroupShape::Kind::Exact && shape.size[0] == size.x &&

@@ -87,7 +87,15 @@ struct HostQueue::State {
     std::unique_lock lock(state->mutex);
     auto lastUse = std::chrono::steady_clock::now();
     uint64_t lastPlayed = 0;
+    bool leftTime = false; ///< For a helper that is expected.
     while (true) {
+      if (state->canPlay() && state->helpsInARow >= kHelpsUntilTrusted && !leftTime) {
+        leftTime = true;
+        state->threadNaps = true;
+        state->wake.wait_for(lock, kNap);
+        continue;
+      }
+      leftTime = false;
       if (state->canPlay()) {
         state->helpsInARow = 0;
         state->playOne(lock);
