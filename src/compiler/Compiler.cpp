@@ -5,6 +5,8 @@
 #include "PewterBuildId.h"
 #include "cpu/codegen/CompileKernel.h"
 #include "air/ir/Canonicalize.h"
+#include "cuda/abi/KernelImage.h"
+#include "cuda/codegen/Pipeline.h"
 #include "air/ir/LibraryBuilder.h"
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -49,11 +51,11 @@ Result<air::ir::CanonicalKernel> canonicalKernel(const KernelRequest &request,
 Result<KernelImage> compileKernel(const KernelRequest &request) {
   llvm::LLVMContext context;
   PEWTER_TRY(air::ir::CanonicalKernel kernel, canonicalKernel(request, context));
-  if (request.target == TargetKind::Ptx)
-    return fail(ErrorKind::Unsupported,
-                "Kernel \"{}\" cannot be compiled for target [{}]: this build has no code generator "
-                "for it.",
-                kernel.reflection.name, static_cast<int>(request.target));
+  if (request.target == TargetKind::Ptx) {
+    PEWTER_TRY(cuda::KernelImage image,
+               cuda::codegen::compileToPtx(std::move(kernel), {.architecture = request.ptxArchitecture}));
+    return KernelImage{cuda::encode(image)};
+  }
   PEWTER_TRY(cpu::KernelImage image, cpu::codegen::compileKernel(std::move(kernel), request));
   return KernelImage{cpu::encode(image)};
 }
@@ -74,11 +76,9 @@ Result<Bytes> emit(const KernelRequest &request, EmitKind kind) {
     break;
   }
   default: {
-    if (request.target == TargetKind::Ptx)
-      return fail(ErrorKind::Unsupported,
-                  "Stage [{}] of kernel \"{}\" cannot be shown: this build has no code generator.",
-                  static_cast<int>(kind), request.function);
     PEWTER_TRY(air::ir::CanonicalKernel kernel, canonicalKernel(request, context));
+    if (request.target == TargetKind::Ptx)
+      return cuda::codegen::emit(std::move(kernel), {.architecture = request.ptxArchitecture}, kind);
     return cpu::codegen::emit(std::move(kernel), request, kind);
   }
   }

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole back-end on small kernels: what must stand in the PTX. With ptxas on the machine the PTX
+// is assembled too.
+#include "cuda/codegen/Pipeline.h"
+#include "air/ir/TestModules.h"
+#include <cstdlib>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace pewter::cuda::codegen {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// A kernel over (device const float *src, device float *dst, threadgroup float *tg, uint gid, ushort
+/// lane) whose body is given.
+std::string kernelText(const std::string &body, const std::string &declarations) {
+  return "define void @k(ptr addrspace(1) %src, ptr addrspace(1) %dst, ptr addrspace(3) %tg, i32 %gid, "
+         "i16 %lane) {\n" + body + "\n}\n" + declarations + R"(
+!air.kernel = !{!0}
+!0 = !{ptr @k, !1, !2}
+!1 = !{}
+!2 = !{!3, !4, !5, !6, !7}
+!3 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"src"}
+!4 = !{i32 1, !"air.buffer", !"air.location_index", i32 1, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"dst"}
+!5 = !{i32 2, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 3, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"tg"}
+!6 = !{i32 3, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint", !"air.arg_name", !"gid"}
+!7 = !{i32 4, !"air.thread_index_in_simdgroup", !"air.arg_type_name", !"ushort", !"air.arg_name", !"lane"}
+)";
+}
+
+const std::string kLoad = R"(
+  %i = zext i32 %gid to i64
+  %sp = getelementptr inbounds float, ptr addrspace(1) %src, i64 %i
+  %dp = getelementptr inbounds float, ptr addrspace(1) %dst, i64 %i
+  %v = load float, ptr addrspace(1) %sp, align 4
+)";
+
+Result<KernelImage> compile(const std::string &body, const std::string &declarations,
+                            uint32_t architecture = 90) {
+  llvm::LLVMContext context;
+  auto module = air::ir::testing::parseAir(context, kernelText(body, declarations));
+  if (!module)
+    return fail(ErrorKind::Internal, "The test's IR does not parse.");
+  PEWTER_TRY(air::ir::CanonicalKernel kernel, air::ir::canonicalize(std::move(module), "k", {}));
+  return compileToPtx(std::move(kernel), {.architecture = architecture});
+}
+
+/// True when ptxas accepts the text, or is not on this machine.
+bool assembles(const KernelImage &image) {
+  if (std::system("command -v ptxas >/dev/null 2>&1") != 0)
+    return true;
+  auto path = std::filesystem::temp_directory_path() / fmt::format("pewter-{}.ptx", getpid());
+  EXPECT_TRUE(writeFileAtomically(path, viewOf(image.ptx)).has_value());
+  std::string command =
+      fmt::format("ptxas -arch=sm_{} {} -o /dev/null", image.architecture, path.string());
+  bool good = std::system(command.c_str()) == 0;
+  std::filesystem::remove(path);
+  return good;
+}
+
+TEST(CudaPipeline, ElementwiseKernel) {
+  auto image = compile(kLoad + R"(
+  %m = fmul float %v, 3.0
+  %s = fadd float %m, 1.0
+  store float %s, ptr addrspace(1) %dp, align 4
+  ret void)", "");
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_THAT(image->ptx, HasSubstr(".entry pewter_k("));
+  // No permission to fuse was given, so neither LLVM nor ptxas may.
+  EXPECT_THAT(image->ptx, Not(HasSubstr("fma.rn")));
+  EXPECT_THAT(image->ptx, HasSubstr("mul.rn.f32"));
+  EXPECT_THAT(image->ptx, HasSubstr("add.rn.f32"));
+  EXPECT_TRUE(assembles(*image)) << image->ptx;
+}
+
+TEST(CudaPipeline, ContractAllowsFusing) {
+  auto image = compile(kLoad + R"(
+  %m = fmul contract float %v, 3.0
+  %s = fadd contract float %m, 1.0
+  store float %s, ptr addrspace(1) %dp, align 4
+  ret void)", "");
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_THAT(image->ptx, HasSubstr("fma.rn.f32"));
+}
+
+TEST(CudaPipeline, SimdgroupOperationsAndBarriers) {
+  std::string declarations;
+  std::string body = kLoad + "%acc0 = fadd float %v, 0.0\n";
+  int n = 0;
+  for (std::string name : {"simd_sum.f32", "simd_product.f32", "simd_max.f32", "simd_min.f32",
+                           "simd_prefix_inclusive_sum.f32", "simd_prefix_exclusive_sum.f32",
+                           "simd_broadcast_first.f32", "quad_sum.f32"}) {
+    declarations += "declare float @air." + name + "(float) #0\n";
+    body += fmt::format("%acc{} = call float @air.{}(float %acc{})\n", n + 1, name, n);
+    ++n;
+  }
+  for (std::string name : {"simd_broadcast.f32", "simd_shuffle.f32", "simd_shuffle_xor.f32",
+                           "simd_shuffle_up.f32", "simd_shuffle_down.f32",
+                           "simd_shuffle_rotate_up.f32", "simd_shuffle_rotate_down.f32"}) {
+    declarations += "declare float @air." + name + "(float, i16) #0\n";
+    body += fmt::format("%acc{} = call float @air.{}(float %acc{}, i16 %lane)\n", n + 1, name, n);
+    ++n;
+  }
+  declarations += "declare float @air.simd_shuffle_and_fill_up.f32(float, float, i16, i16) #0\n"
+                  "declare i64 @air.simd_ballot.i64(i1) #0\ndeclare i1 @air.simd_any(i1) #0\n"
+                  "declare void @air.wg.barrier(i32, i32) #0\n"
+                  "declare void @air.simdgroup.barrier(i32, i32) #0\n"
+                  "attributes #0 = { convergent nounwind willreturn }\n";
+  body += fmt::format(R"(
+  %f = call float @air.simd_shuffle_and_fill_up.f32(float %acc{}, float %v, i16 3, i16 8)
+  %c = fcmp ogt float %f, 1.0
+  %b = call i64 @air.simd_ballot.i64(i1 %c)
+  %any = call i1 @air.simd_any(i1 %c)
+  %t = getelementptr inbounds float, ptr addrspace(3) %tg, i64 %i
+  store float %f, ptr addrspace(3) %t, align 4
+  call void @air.wg.barrier(i32 2, i32 1)
+  %x = load float, ptr addrspace(3) %tg, align 4
+  call void @air.simdgroup.barrier(i32 2, i32 4)
+  %bf = uitofp i64 %b to float
+  %y = fadd float %x, %bf
+  %z = select i1 %any, float %y, float %x
+  store float %z, ptr addrspace(1) %dp, align 4
+  ret void)", n);
+  for (uint32_t architecture : {80u, 90u, 100u}) {
+    auto image = compile(body, declarations, architecture);
+    ASSERT_TRUE(image.has_value()) << image.error().describe();
+    EXPECT_THAT(image->ptx, HasSubstr("shfl.sync"));
+    EXPECT_THAT(image->ptx, HasSubstr("barrier"));
+    EXPECT_THAT(image->ptx, HasSubstr("pewter_threadgroup"));
+    EXPECT_TRUE(assembles(*image)) << image->ptx;
+  }
+}
+
+TEST(CudaPipeline, MatricesBecomeFragments) {
+  auto image = compile(R"(
+  %a = call <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p1f32(ptr addrspace(1) %src, i64 8, <2 x i64> zeroinitializer, i1 false)
+  %z = call <64 x float> @air.simdgroup_matrix_8x8_init_filled.v64f32.f32(float 0.0)
+  br label %loop
+loop:
+  %j = phi i32 [ 0, %0 ], [ %j1, %loop ]
+  %c = phi <64 x float> [ %z, %0 ], [ %d, %loop ]
+  %b = call <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p1f32(ptr addrspace(1) %src, i64 8, <2 x i64> zeroinitializer, i1 true)
+  %d = call <64 x float> @air.simdgroup_matrix_8x8_multiply_accumulate.v64f32.v64f32.v64f32.v64f32(<64 x float> %a, <64 x float> %b, <64 x float> %c)
+  %j1 = add i32 %j, 1
+  %more = icmp ult i32 %j1, %gid
+  br i1 %more, label %loop, label %done
+done:
+  call void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float> %d, ptr addrspace(1) %dst, i64 8, <2 x i64> zeroinitializer, i1 false)
+  ret void)", R"(
+declare <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p1f32(ptr addrspace(1), i64, <2 x i64>, i1) #0
+declare <64 x float> @air.simdgroup_matrix_8x8_init_filled.v64f32.f32(float) #0
+declare <64 x float> @air.simdgroup_matrix_8x8_multiply_accumulate.v64f32.v64f32.v64f32.v64f32(<64 x float>, <64 x float>, <64 x float>) #0
+declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float>, ptr addrspace(1), i64, <2 x i64>, i1) #0
+attributes #0 = { convergent nounwind willreturn })");
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_THAT(image->ptx, HasSubstr("fma.rn.f32"));
+  EXPECT_TRUE(assembles(*image)) << image->ptx;
+}
+
+TEST(CudaPipeline, UnknownCallIsNamed) {
+  auto image = compile(kLoad + R"(
+  %x = call float @air.simd_bogus.f32(float %v)
+  store float %x, ptr addrspace(1) %dp, align 4
+  ret void)", "declare float @air.simd_bogus.f32(float) convergent\n");
+  ASSERT_FALSE(image.has_value());
+  EXPECT_THAT(image.error().message(), HasSubstr("air.simd_bogus.f32"));
+}
+
+TEST(CudaPipeline, UnknownArchitectureIsNamed) {
+  auto image = compile("ret void", "", 75);
+  ASSERT_FALSE(image.has_value());
+  EXPECT_THAT(image.error().message(), HasSubstr("sm_75"));
+}
+
+TEST(CudaKernelImage, RoundTripsAndRefusesDamage) {
+  KernelImage image;
+  image.architecture = 90;
+  image.entry = "pewter_k";
+  image.reflection.name = "k";
+  image.ptx = "// ptx";
+  Bytes bytes = encode(image);
+  auto back = parseKernelImage(bytes);
+  ASSERT_TRUE(back.has_value()) << back.error().describe();
+  EXPECT_EQ(back->ptx, image.ptx);
+  EXPECT_EQ(back->entry, image.entry);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    Bytes damaged = bytes;
+    damaged[i] ^= std::byte(1);
+    EXPECT_FALSE(parseKernelImage(damaged).has_value()) << i;
+    EXPECT_FALSE(parseKernelImage(ByteView(bytes).first(i)).has_value()) << i;
+  }
+}
+
+} // namespace
+} // namespace pewter::cuda::codegen
