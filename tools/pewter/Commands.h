@@ -10,6 +10,7 @@ class App;
 namespace pewter::tools {
 
 void addGguf(CLI::App &app, int &status);
+void addInspect(CLI::App &app, int &status);
 void addQuantize(CLI::App &app, int &status);
 void addToggles(CLI::App &app, int &status);
 

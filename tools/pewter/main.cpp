@@ -9,6 +9,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   int status = 0;
   pewter::tools::addGguf(app, status);
+  pewter::tools::addInspect(app, status);
   pewter::tools::addQuantize(app, status);
   pewter::tools::addToggles(app, status);
   try {

@@ -36,3 +36,5 @@ add_custom_command(
 target_sources(pewter-compiler PRIVATE ${math_build}/MathLibrary.inc)
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/MathLibrary.cpp PROPERTIES
   INCLUDE_DIRECTORIES ${math_build} OBJECT_DEPENDS ${math_build}/MathLibrary.inc)
+# For other users of the sources of this folder.
+add_custom_target(pewter-math-library DEPENDS ${math_build}/MathLibrary.inc)

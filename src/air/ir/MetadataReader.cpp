@@ -3,7 +3,7 @@
 // version, so everything after the kind is looked up by name. Tested by MetadataReader_test.cpp.
 #include "air/ir/MetadataReader.h"
 #include "air/ir/AirCalls.h"
-#include "air/ir/BuiltinNames.h"
+#include "air/BuiltinNames.h"
 #include "air/ir/FunctionConstants.h"
 #include "air/ir/Reachability.h"
 #include <llvm/IR/InstIterator.h>

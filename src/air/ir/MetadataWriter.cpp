@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tested by MetadataWriter_test.cpp: what is written reads back the same.
 #include "air/ir/MetadataWriter.h"
-#include "air/ir/BuiltinNames.h"
+#include "air/BuiltinNames.h"
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 namespace pewter::air::ir {

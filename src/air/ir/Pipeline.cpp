@@ -79,9 +79,9 @@ void addImportPasses(ModulePassManager &passes, const CanonicalizeOptions &optio
   prune.addPass(SCCPPass());
   prune.addPass(SimplifyCFGPass());
   passes.addPass(createModuleToFunctionPassAdaptor(std::move(prune)));
-  passes.addPass(InlineHelpersPass());
-  // Once per call that is left, and before anything simplifies: the bodies are plain arithmetic.
+  // Unknown names are errors only where they survived; the library's bodies are inlined with the rest.
   passes.addPass(LowerMathPass());
+  passes.addPass(InlineHelpersPass());
 }
 
 void addSimplifyPasses(ModulePassManager &passes) {
@@ -124,9 +124,9 @@ void addSimplifyPasses(ModulePassManager &passes) {
   passes.addPass(GlobalDCEPass());
 }
 
-void registerPasses(PassBuilder &builder) {
+void registerPasses(PassBuilder &builder, const CanonicalizeOptions &options) {
   builder.registerPipelineParsingCallback(
-      [](StringRef name, ModulePassManager &passes, ArrayRef<PassBuilder::PipelineElement>) {
+      [options](StringRef name, ModulePassManager &passes, ArrayRef<PassBuilder::PipelineElement>) {
 #define MODULE_PASS(NAME, CONSTRUCTOR)                                                             \
   if (name == NAME) {                                                                              \
     passes.addPass(CONSTRUCTOR);                                                                   \
@@ -136,10 +136,14 @@ void registerPasses(PassBuilder &builder) {
 #include "air/ir/Passes.def"
 #undef MODULE_PASS
 #undef FUNCTION_PASS
-        return false;
+        if (name != "canonicalize")
+          return false;
+        addImportPasses(passes, options);
+        addSimplifyPasses(passes);
+        return true;
       });
-  builder.registerPipelineParsingCallback(
-      [](StringRef name, FunctionPassManager &passes, ArrayRef<PassBuilder::PipelineElement>) {
+  builder.registerPipelineParsingCallback([options](StringRef name, FunctionPassManager &passes,
+                                                    ArrayRef<PassBuilder::PipelineElement>) {
 #define MODULE_PASS(NAME, CONSTRUCTOR)
 #define FUNCTION_PASS(NAME, CONSTRUCTOR)                                                           \
   if (name == NAME) {                                                                              \
@@ -149,8 +153,8 @@ void registerPasses(PassBuilder &builder) {
 #include "air/ir/Passes.def"
 #undef MODULE_PASS
 #undef FUNCTION_PASS
-        return false;
-      });
+    return false;
+  });
 }
 
 } // namespace pewter::air::ir

@@ -17,7 +17,8 @@ void addImportPasses(llvm::ModulePassManager &passes, const CanonicalizeOptions 
 /// Simplification and the final shape of the control flow.
 void addSimplifyPasses(llvm::ModulePassManager &passes);
 
-/// Makes every pass of Passes.def known to `builder` by its name.
-void registerPasses(llvm::PassBuilder &builder);
+/// Makes every pass of Passes.def known to `builder` by its name, and the whole order as
+/// "canonicalize"; passes that want to know the kernel or the constants take them from `options`.
+void registerPasses(llvm::PassBuilder &builder, const CanonicalizeOptions &options = {});
 
 } // namespace pewter::air::ir

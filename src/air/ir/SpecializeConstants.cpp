@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Initialisers are evaluated by LLVM's Evaluator: control flow without loops, calls, arithmetic,
-// stores into globals. One that needs more is an error; initialisers never run at dispatch time.
-// Tested by SpecializeConstants_test.cpp and tests/lit/air/specialize-constants.
+// Initialisers are folded, then evaluated by LLVM's Evaluator: control flow without loops, calls,
+// arithmetic, stores into globals. One that needs more is an error; initialisers never run at
+// dispatch time. Tested by SpecializeConstants_test.cpp and tests/lit/air/specialize-constants.
 #include "air/ir/SpecializeConstants.h"
 #include "air/ir/AirCalls.h"
 #include "air/ir/FunctionConstants.h"
+#include "air/ir/LowerMath.h"
 #include "air/ir/PassError.h"
+#include "air/ir/Reachability.h"
 #include <cstring>
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SCCP.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Evaluator.h>
 
 namespace pewter::air::ir {
@@ -125,8 +131,30 @@ bool foldQueries(Module &module, const SmallPtrSetImpl<const Value *> &defined) 
   return true;
 }
 
-bool runInitializers(Module &module, const KernelMetadata &kernel) {
+bool callsMath(const Function &function) {
+  for (const Function *reached : reachableFrom(function).functions)
+    if (classify(*reached) == AirCall::Math)
+      return true;
+  return false;
+}
+
+/// Folds what the evaluator cannot: it runs loads, stores and control flow, but no intrinsic.
+void foldInitializer(Function &initializer, FunctionAnalysisManager &analyses) {
+  FunctionPassManager passes;
+  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+  passes.addPass(EarlyCSEPass());
+  passes.addPass(SCCPPass());
+  passes.addPass(SimplifyCFGPass());
+  passes.addPass(EarlyCSEPass());
+  passes.run(initializer, analyses);
+}
+
+bool runInitializers(Module &module, const KernelMetadata &kernel,
+                     FunctionAnalysisManager &analyses) {
   const std::vector<Function *> initializers = staticInitializers(module);
+  // The evaluator knows arithmetic, not names.
+  if (any_of(initializers, [](const Function *function) { return callsMath(*function); }))
+    lowerMath(module);
   if (GlobalVariable *list = module.getGlobalVariable("llvm.global_ctors"))
     list->eraseFromParent();
   for (const char *name : {"llvm.used", "llvm.compiler.used"})
@@ -138,6 +166,8 @@ bool runInitializers(Module &module, const KernelMetadata &kernel) {
       global.setLinkage(GlobalValue::InternalLinkage);
 
   for (Function *initializer : initializers) {
+    if (!initializer->isDeclaration())
+      foldInitializer(*initializer, analyses);
     Evaluator evaluator(module.getDataLayout(), /*TLI=*/nullptr);
     Constant *result = nullptr;
     if (initializer->isDeclaration() || initializer->arg_size() != 0 ||
@@ -174,7 +204,8 @@ bool runInitializers(Module &module, const KernelMetadata &kernel) {
 
 } // namespace
 
-PreservedAnalyses SpecializeConstantsPass::run(Module &module, ModuleAnalysisManager &) {
+PreservedAnalyses SpecializeConstantsPass::run(Module &module, ModuleAnalysisManager &manager) {
+  auto &analyses = manager.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
   auto kernels = readKernels(module);
   if (!kernels) {
     report(module.getContext(), kernels.error());
@@ -189,7 +220,7 @@ PreservedAnalyses SpecializeConstantsPass::run(Module &module, ModuleAnalysisMan
   const KernelMetadata &kernel = kernels->front();
   SmallPtrSet<const Value *, 16> defined;
   if (!fillPlaceholders(module, kernel, options_.values, defined) ||
-      !foldQueries(module, defined) || !runInitializers(module, kernel))
+      !foldQueries(module, defined) || !runInitializers(module, kernel, analyses))
     return PreservedAnalyses::none();
   for (const ArgumentGate &gate : kernel.gates) {
     llvm::Argument *parameter = kernel.function->getArg(gate.argument);

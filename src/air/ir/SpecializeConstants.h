@@ -20,7 +20,7 @@ class SpecializeConstantsPass : public llvm::PassInfoMixin<SpecializeConstantsPa
 public:
   explicit SpecializeConstantsPass(SpecializeConstantsOptions options = {})
       : options_(std::move(options)) {}
-  llvm::PreservedAnalyses run(llvm::Module &module, llvm::ModuleAnalysisManager &);
+  llvm::PreservedAnalyses run(llvm::Module &module, llvm::ModuleAnalysisManager &manager);
   static bool isRequired() { return true; }
 
 private:

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# X_fuzz.cpp becomes the program X_fuzz, with libFuzzer and AddressSanitizer. A fuzzer is built from
+# the sources that it tests, not from the shared libraries, so that those need no second build.
+#
+#   cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-22 -DPEWTER_BUILD_FUZZERS=ON
+#   cmake --build build/fuzz --target Metallib_fuzz && build/fuzz/bin/Metallib_fuzz CORPUS
+function(pewter_fuzzer_library name)
+  cmake_parse_arguments(arg "" "" "FOLDERS;LINK" ${ARGN})
+  pewter_sources(sources ${arg_FOLDERS})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(${name} PUBLIC -fsanitize=address,fuzzer-no-link -g -O1)
+  target_link_options(${name} PUBLIC -fsanitize=address)
+  target_link_libraries(${name} PUBLIC fmt::fmt xxhash ${arg_LINK})
+endfunction()
+
+function(pewter_fuzzers library)
+  pewter_suffixed_sources(sources fuzz ${ARGN})
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(${name} PRIVATE ${library})
+    target_link_options(${name} PRIVATE -fsanitize=address,fuzzer)
+  endforeach()
+endfunction()
+
+find_package(fmt REQUIRED)
+pewter_fuzzer_library(pewter-fuzz-air FOLDERS base air)
+pewter_fuzzers(pewter-fuzz-air air)
+if(PEWTER_BUILD_COMPILER)
+  find_package(LLVM 22.1 REQUIRED CONFIG)
+  pewter_fuzzer_library(pewter-fuzz-air-ir FOLDERS air/ir LINK pewter-fuzz-air LLVM)
+  target_include_directories(pewter-fuzz-air-ir SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS})
+  if(TARGET pewter-math-library)
+    add_dependencies(pewter-fuzz-air-ir pewter-math-library)
+    target_include_directories(pewter-fuzz-air-ir PRIVATE ${CMAKE_BINARY_DIR}/math)
+  endif()
+  pewter_fuzzers(pewter-fuzz-air-ir air/ir)
+endif()
