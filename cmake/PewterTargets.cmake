@@ -48,7 +48,7 @@ function(pewter_suffixed_sources out suffix)
 endfunction()
 
 # Folders without LLVM, in libpewter; folders with LLVM, in libpewter-compiler (docs/overview.md).
-set(PEWTER_RUNTIME_FOLDERS base air device device/null cpu cpu/abi cuda cuda/abi metal muse)
+set(PEWTER_RUNTIME_FOLDERS base foundation air device device/null cpu cpu/abi cuda cuda/abi metal muse)
 set(PEWTER_COMPILER_FOLDERS
     air/ir msl cpu/codegen cpu/codegen/analysis cpu/codegen/transform cpu/codegen/target
     cuda/codegen cuda/codegen/analysis cuda/codegen/transform cuda/codegen/target compiler)

@@ -48,7 +48,7 @@ def main(root):
             if name.split("/")[0] in ("llvm", "llvm-c", "clang", "clang-c"):
                 if folder not in llvm:
                     problems.append(f"{where}: \"{name}\": only folders marked [L] include LLVM")
-            elif name.startswith(("Metal/", "Foundation/")):
+            elif name.startswith(("Metal/", "Foundation/", "QuartzCore/", "Pewter/", "dispatch/")):
                 if "include" not in table[folder]:
                     problems.append(f"{where}: \"{folder}\" may not include \"{name}\"")
             elif quoted:
