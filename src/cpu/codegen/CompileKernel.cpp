@@ -2,6 +2,8 @@
 #include "cpu/codegen/CompileKernel.h"
 #include "base/Toggles.h"
 #include "cpu/codegen/Oracle.h"
+#include "cpu/codegen/Vectorize.h"
+#include "cpu/codegen/target/Target.h"
 #include "cpu/codegen/target/MakeImage.h"
 #include <llvm/Support/raw_ostream.h>
 
@@ -15,8 +17,11 @@ Result<GeneratedKernel> generate(air::ir::CanonicalKernel kernel,
                                  const compiler::KernelRequest &request) {
   if (request.target == TargetKind::CpuOracle)
     return generateOracle(std::move(kernel));
-  return fail(ErrorKind::Unsupported, "Kernel \"{}\" cannot be compiled for target [{}] yet.",
-              kernel.reflection.name, unsigned(request.target));
+  PEWTER_TRY(auto machine, createTargetMachine(request.target));
+  VectorizeOptions options;
+  options.target = request.target;
+  options.shape = request.shape;
+  return vectorize(std::move(kernel), options, *machine);
 }
 
 /// The oracle is read and debugged, not timed.
@@ -51,6 +56,13 @@ Result<cpu::KernelImage> compileKernel(air::ir::CanonicalKernel kernel,
 
 Result<Bytes> emit(air::ir::CanonicalKernel kernel, const compiler::KernelRequest &request,
                    EmitKind kind) {
+  if (kind == EmitKind::ShapeReport) {
+    VectorizeOptions options;
+    options.target = request.target;
+    options.shape = request.shape;
+    PEWTER_TRY(std::string report, shapeReport(std::move(kernel), options));
+    return bytesOf(report);
+  }
   PEWTER_TRY(GeneratedKernel generated, generate(std::move(kernel), request));
   switch (kind) {
   case EmitKind::VectorIr:
