@@ -2,6 +2,7 @@
 //
 // Each function adds one subcommand to the command line; its callback writes the exit status.
 #pragma once
+#include "base/Error.h"
 
 namespace CLI {
 class App;
@@ -9,9 +10,15 @@ class App;
 
 namespace pewter::tools {
 
+void addCompile(CLI::App &app, int &status);
+void addDevices(CLI::App &app, int &status);
 void addGguf(CLI::App &app, int &status);
 void addInspect(CLI::App &app, int &status);
 void addQuantize(CLI::App &app, int &status);
+void addRun(CLI::App &app, int &status);
 void addToggles(CLI::App &app, int &status);
+
+/// The exit status of a command: 0, or 1 after printing the error.
+int report(const Result<void> &result);
 
 } // namespace pewter::tools
