@@ -23,8 +23,9 @@ struct KvPlane {
   uint32_t originLogical = 0;  ///< The position of the oldest row that is kept.
   uint32_t originPhysical = 0; ///< Its place in the buffer.
 
+  /// Never more rows than the window, so that every row of a full ring is visible.
   static uint32_t slidingCapacity(uint32_t maxContext, uint32_t window) {
-    return std::max(32u, std::min(maxContext, window));
+    return std::min(window, std::max(32u, maxContext));
   }
   static uint32_t fullCapacity(uint32_t maxContext) { return std::max(32u, maxContext); }
 

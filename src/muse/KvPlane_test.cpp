@@ -47,6 +47,7 @@ TEST(KvPlane, CapacitiesHaveAFloor) {
   EXPECT_EQ(KvPlane::slidingCapacity(8192, 2048), 2048u);
   EXPECT_EQ(KvPlane::slidingCapacity(100, 2048), 100u);
   EXPECT_EQ(KvPlane::slidingCapacity(4, 2048), 32u);
+  EXPECT_EQ(KvPlane::slidingCapacity(8192, 16), 16u) << "a ring must not outlive its window";
   EXPECT_EQ(KvPlane::fullCapacity(8192), 8192u);
 }
 
