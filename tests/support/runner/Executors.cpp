@@ -197,6 +197,9 @@ std::string disagreement(const KernelCase &test) {
     if (executor == Executor::Oracle || !isAvailable(executor))
       continue;
     for (const compiler::ThreadgroupShape &shape : shapes) {
+      // Shapes are the same work for every ISA: the baseline shows its arithmetic with one of them.
+      if (executor == Executor::CpuBaseline && &shape != &shapes[0])
+        break;
       auto actual = runOn(test, executor, shape);
       std::string difference =
           actual ? firstDifference(*expected, *actual) : actual.error().describe();

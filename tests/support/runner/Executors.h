@@ -17,7 +17,8 @@
 namespace pewter::testing {
 
 enum class Executor { Oracle, CpuBaseline, CpuAvx2, CpuAvx512 };
-inline constexpr Executor kAllExecutors[] = {Executor::Oracle};
+inline constexpr Executor kAllExecutors[] = {Executor::Oracle, Executor::CpuBaseline,
+                                             Executor::CpuAvx2, Executor::CpuAvx512};
 
 const char *nameOf(Executor executor);
 compiler::TargetKind targetOf(Executor executor);

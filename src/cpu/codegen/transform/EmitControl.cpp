@@ -37,7 +37,13 @@ Result<void> KernelEmitter::findRegions() {
       if (!control.isMasked(next) || !regionOf_.insert({next, id}).second)
         continue;
       work.append(succ_begin(next), succ_end(next));
-      work.append(pred_begin(next), pred_end(next));
+      // Both sides of a divergent branch are one region, also where no masked block joins them.
+      for (BasicBlock *previous : predecessors(next)) {
+        auto *branch = dyn_cast<BranchInst>(previous->getTerminator());
+        work.push_back(previous);
+        if (branch && branch->isConditional() && uniformity_.isDivergent(*branch))
+          work.append(succ_begin(previous), succ_end(previous));
+      }
     }
   }
   for (BasicBlock *block : control.order())
