@@ -198,7 +198,8 @@ Result<void> retarget(llvm::Module &module, const llvm::TargetMachine &machine, 
     PEWTER_TRY_VOID(checkLayouts(module, layout));
   module.setTargetTriple(machine.getTargetTriple());
   module.setDataLayout(layout);
-  module.setPICLevel(llvm::PICLevel::BigPIC);
+  if (module.getPICLevel() == llvm::PICLevel::NotPIC) // A second flag would be malformed.
+    module.setPICLevel(llvm::PICLevel::BigPIC);
   for (llvm::Function &function : module)
     if (!function.isDeclaration()) {
       setAttributes(function, traits);
