@@ -15,8 +15,8 @@
 namespace pewter::testing {
 
 struct GeneratorOptions {
-  uint32_t maxStatements = 14; ///< Of the kernel's outermost block.
-  uint32_t maxDepth = 3;       ///< Of nested control flow.
+  uint32_t maxStatements = 6; ///< Of the kernel's outermost block.
+  uint32_t maxDepth = 2;       ///< Of nested control flow.
 };
 
 KernelCase generateKernel(uint64_t seed, const GeneratorOptions &options = {});
