@@ -110,9 +110,9 @@ Result<GeneratedKernel> vectorize(air::ir::CanonicalKernel canonical,
   entry.emitter.registerBytes = registerBytesOf(options.target);
   entry.emitter.fastCopies = options.fastCopies;
 
-  // Matrices need every lane, so there is no partial call of a kernel that has them; and unless any
-  // shape is allowed none is oddly placed.
-  entry.hasGeneral = !traits.hasMatrix || options.shape.kind == Kind::Any;
+  // Only images for any shape meet partial or oddly placed calls: the device runs the edges of a grid
+  // with them.
+  entry.hasGeneral = options.shape.kind == Kind::Any;
   ThreadgroupLayout threadgroup = layOutThreadgroup(module);
   Function *general = nullptr;
   if (entry.hasGeneral) {

@@ -91,6 +91,7 @@ Result<void> KernelEmitter::emit(const Launch &launch, BasicBlock *start, BasicB
   const ControlDivergence &control = uniformity_.control();
   PEWTER_TRY_VOID(findRegions());
   findFastBlocks();
+  countMultiplications();
 
   builder_.SetInsertPoint(start);
   mask_ = builder_.fullMask();

@@ -7,10 +7,22 @@
 // ports only, and runs down k in fused steps; Vectorize.h states the order.
 #include "cpu/codegen/transform/KernelEmitter.h"
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Module.h>
 
 using namespace llvm;
 
 namespace pewter::cpu::codegen {
+
+/// With more multiplications than this they are calls: code generation time goes with their number.
+static constexpr unsigned kMaxInlineMultiplications = 40;
+
+void KernelEmitter::countMultiplications() {
+  for (const Instruction &instruction : instructions(uniformity_.function()))
+    if (auto *call = dyn_cast<CallInst>(&instruction); call && call->getCalledFunction())
+      multiplications_ += call->getCalledFunction()->getName().starts_with(
+          "air.simdgroup_matrix_8x8_multiply_accumulate");
+}
 
 static unsigned fragmentElement(unsigned lane, unsigned index) {
   unsigned quad = lane / 4;
@@ -145,38 +157,105 @@ bool KernelEmitter::emitMatrixMemory(CallInst &call, bool isStore) {
   return true;
 }
 
+/// D = A * B + C on rows of floats: `a` is the address of 64 floats, `b` and `c` are the rows. Eight
+/// sums grow side by side, which hides the latency of fused multiply-add; elements of A are broadcast
+/// by loads, which are free beside it.
+static LaneBuilder::Values multiplyRows(IRBuilder<> &builder, Value *a, ArrayRef<Value *> b,
+                                        LaneBuilder::Values sums) {
+  Type *real = builder.getFloatTy();
+  for (unsigned k = 0; k < 8; ++k)
+    for (unsigned r = 0; r < 8; ++r) {
+      Value *scalar = builder.CreateAlignedLoad(
+          real, builder.CreatePtrAdd(a, builder.getInt64((r * 8 + k) * 4)), Align(4));
+      sums[r] = builder.CreateIntrinsic(Intrinsic::fma, {b[k]->getType()},
+                                        {builder.CreateVectorSplat(8, scalar), b[k], sums[r]});
+    }
+  return sums;
+}
+
+static Value *rowOf(IRBuilder<> &builder, Value *base, unsigned row) {
+  return builder.CreatePtrAdd(base, builder.getInt64(row * 32));
+}
+
+/// void (sums, a, b): the same in memory, for kernels with so many multiplications that code size
+/// counts.
+static Function *multiplyFunction(Function &user) {
+  constexpr char kName[] = "pewter_multiply";
+  Module &module = *user.getParent();
+  if (Function *known = module.getFunction(kName))
+    return known;
+  LLVMContext &context = module.getContext();
+  IRBuilder<> builder(context);
+  Type *pointer = builder.getPtrTy();
+  auto *type = FunctionType::get(builder.getVoidTy(), {pointer, pointer, pointer}, false);
+  auto *function = Function::Create(type, GlobalValue::InternalLinkage, kName, module);
+  function->addFnAttr(Attribute::NoInline);
+  function->addFnAttr(Attribute::NoUnwind);
+  function->addFnAttr("no-builtins");
+  for (const char *key : {"target-cpu", "target-features", "prefer-vector-width",
+                          "min-legal-vector-width", "frame-pointer"})
+    if (user.hasFnAttribute(key))
+      function->addFnAttr(user.getFnAttribute(key));
+  builder.SetInsertPoint(BasicBlock::Create(context, "entry", function));
+  auto *rowType = FixedVectorType::get(builder.getFloatTy(), 8);
+  LaneBuilder::Values sums, b;
+  for (unsigned r = 0; r < 8; ++r) {
+    sums.push_back(builder.CreateAlignedLoad(rowType, rowOf(builder, function->getArg(0), r), Align(32)));
+    b.push_back(builder.CreateAlignedLoad(rowType, rowOf(builder, function->getArg(2), r), Align(32)));
+  }
+  sums = multiplyRows(builder, function->getArg(1), b, std::move(sums));
+  for (unsigned r = 0; r < 8; ++r)
+    builder.CreateAlignedStore(sums[r], rowOf(builder, function->getArg(0), r), Align(32));
+  builder.CreateRetVoid();
+  return function;
+}
+
+/// A matrix as floats on the stack, once a block.
+Value *KernelEmitter::matrixInMemory(const Value *matrix) {
+  Value *&place = spilledMatrices_[matrix];
+  if (place)
+    return place;
+  Type *real = builder_.getFloatTy();
+  auto *wide = FixedVectorType::get(real, 64);
+  Value *value = uniform(matrix);
+  if (value->getType() != wide)
+    value = builder_.CreateFPExt(value, wide);
+  place = stack(ArrayType::get(real, 64), "matrix");
+  for (unsigned r = 0; r < 8; ++r)
+    builder_.CreateAlignedStore(builder_.slice(value, r * 8, 8), rowOf(builder_, place, r),
+                                Align(32));
+  return place;
+}
+
 void KernelEmitter::emitMatrixMultiply(CallInst &call) {
   Type *real = builder_.getFloatTy();
   auto *wide = FixedVectorType::get(real, 64);
+  auto *rowType = FixedVectorType::get(real, 8);
   auto widened = [&](const Value *operand) {
     Value *value = uniform(operand);
     return value->getType() == wide ? value : builder_.CreateFPExt(value, wide);
   };
-  auto *rowType = FixedVectorType::get(real, 8);
-  const Value *left = call.getArgOperand(0);
-  Value *&spilled = spilledMatrices_[left];
-  if (!spilled) {
-    Value *a = widened(left);
-    spilled = stack(ArrayType::get(real, 64), "matrix.a");
+  Value *a = matrixInMemory(call.getArgOperand(0));
+  Value *c = widened(call.getArgOperand(2));
+  LaneBuilder::Values rows;
+  if (multiplications_ > kMaxInlineMultiplications) {
+    Value *b = matrixInMemory(call.getArgOperand(1));
+    if (!sums_)
+      sums_ = stack(ArrayType::get(real, 64), "sums");
     for (unsigned r = 0; r < 8; ++r)
-      builder_.CreateAlignedStore(builder_.slice(a, r * 8, 8),
-                                  builder_.CreatePtrAdd(spilled, builder_.getInt64(r * 32)),
+      builder_.CreateAlignedStore(builder_.slice(c, r * 8, 8), rowOf(builder_, sums_, r),
                                   Align(32));
-  }
-  Value *b = widened(call.getArgOperand(1)), *c = widened(call.getArgOperand(2));
-  SmallVector<Value *, 8> columns, rows;
-  for (unsigned k = 0; k < 8; ++k)
-    columns.push_back(builder_.slice(b, k * 8, 8));
-  for (unsigned r = 0; r < 8; ++r) {
-    Value *sum = builder_.slice(c, r * 8, 8);
-    for (unsigned k = 0; k < 8; ++k) {
-      Value *scalar = builder_.CreateAlignedLoad(
-          real, builder_.CreatePtrAdd(spilled, builder_.getInt64((r * 8 + k) * 4)), Align(4));
-      sum = builder_.CreateIntrinsic(
-          Intrinsic::fma, {rowType},
-          {builder_.CreateVectorSplat(8, scalar), columns[k], sum});
+    builder_.CreateCall(multiplyFunction(target_), {sums_, a, b});
+    for (unsigned r = 0; r < 8; ++r)
+      rows.push_back(builder_.CreateAlignedLoad(rowType, rowOf(builder_, sums_, r), Align(32)));
+  } else {
+    Value *b = widened(call.getArgOperand(1));
+    LaneBuilder::Values columns;
+    for (unsigned r = 0; r < 8; ++r) {
+      columns.push_back(builder_.slice(b, r * 8, 8));
+      rows.push_back(builder_.slice(c, r * 8, 8));
     }
-    rows.push_back(sum);
+    rows = multiplyRows(builder_, a, columns, std::move(rows));
   }
   Value *result = builder_.concatenate(rows);
   if (call.getType() != wide)

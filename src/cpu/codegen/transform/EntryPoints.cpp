@@ -96,10 +96,15 @@ private:
       LoadInst *load = builder_.CreateLoad(isOffset ? i64_ : argument.getType(), place,
                                            argument.getName());
       load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(context_, {}));
-      if (!isOffset && described->boundSize && argument.getType()->getPointerAddressSpace() == 2)
-        load->setMetadata(
-            LLVMContext::MD_dereferenceable,
-            MDNode::get(context_, ConstantAsMetadata::get(builder_.getInt64(described->boundSize))));
+      // A reference to constant memory may be read ahead of the test that guards it.
+      if (!isOffset && described->boundSize && argument.getType()->getPointerAddressSpace() == 2) {
+        auto literal = [&](uint64_t value) {
+          return MDNode::get(context_, ConstantAsMetadata::get(builder_.getInt64(value)));
+        };
+        load->setMetadata(LLVMContext::MD_dereferenceable, literal(described->boundSize));
+        load->setMetadata(LLVMContext::MD_align,
+                          literal(std::max<uint64_t>(1, described->dataAlignment)));
+      }
       launch.arguments[&argument] =
           isOffset ? builder_.CreatePtrAdd(memory, load) : static_cast<Value *>(load);
     }

@@ -200,6 +200,8 @@ private:
   // --- Matrices (EmitMatrix.cpp), atomics (EmitAtomic.cpp), the runtime (EmitBuiltin.cpp).
   bool emitMatrixCall(llvm::CallInst &call, llvm::StringRef name);
   void emitMatrixMultiply(llvm::CallInst &call);
+  llvm::Value *matrixInMemory(const llvm::Value *matrix);
+  void countMultiplications();
   bool emitMatrixMemory(llvm::CallInst &call, bool isStore);
   llvm::Value *matrixElement(llvm::Value *matrix, unsigned index);
   llvm::Value *withMatrixElement(llvm::Value *matrix, llvm::Value *values, unsigned index);
@@ -233,6 +235,8 @@ private:
   llvm::DenseMap<const llvm::BasicBlock *, std::vector<LoadGroup>> groups_;
   llvm::DenseMap<const llvm::LoadInst *, std::pair<const LoadGroup *, int64_t>> groupOf_;
   std::map<const LoadGroup *, llvm::SmallVector<llvm::Value *, 8>> fetchedGroups_; ///< In this block.
+  unsigned multiplications_ = 0;
+  llvm::Value *sums_ = nullptr; ///< Of matrix multiplications that are calls.
   LaneMask mask_; ///< Of the block being emitted.
   llvm::BasicBlock *skip_ = nullptr;
   const llvm::BasicBlock *block_ = nullptr;
