@@ -78,18 +78,24 @@ const KernelVariant *CpuPipeline::find(ThreadgroupShape::Kind kind) const {
   return nullptr;
 }
 
-const KernelVariant *CpuPipeline::variantFor(const Size3 &size, bool edge) const {
+const KernelVariant *CpuPipeline::variantFor(const Size3 &size) const {
   const KernelVariant *any = nullptr, *rows = nullptr;
   for (const KernelVariant *v = first_.load(std::memory_order_acquire); v; v = v->next) {
-    bool callable = v->rangeEntry || v->simdgroupEntry;
     if (v->shape.kind == ThreadgroupShape::Kind::Any)
       any = v;
     else if (v->shape.kind == ThreadgroupShape::Kind::RowMultiple)
       rows = v;
-    else if (!edge && callable && v->isExactlyFor(size))
+    else if ((v->rangeEntry || v->simdgroupEntry) && v->isExactlyFor(size))
       return v;
   }
-  return !edge && size.x % air::kSimdWidth == 0 && rows ? rows : any;
+  return size.x % air::kSimdWidth == 0 && rows ? rows : any;
+}
+
+const KernelVariant *CpuPipeline::edgeVariantFor(const Size3 &size, uint64_t lastWidth) const {
+  if (size.x % air::kSimdWidth == 0 && lastWidth % air::kSimdWidth == 0)
+    if (const KernelVariant *rows = find(ThreadgroupShape::Kind::RowMultiple))
+      return rows;
+  return find(ThreadgroupShape::Kind::Any);
 }
 
 /// Makes the image for a shape, and what is needed to call it. The caller holds compileMutex_, or is
@@ -138,7 +144,7 @@ Result<void> CpuPipeline::prepare(const Size3 &size, bool hasPartialGroups) {
       if (!v)
         return false;
     }
-    return variantFor(size, false) && (!hasPartialGroups || variantFor(size, true));
+    return variantFor(size) && (!hasPartialGroups || find(ThreadgroupShape::Kind::Any));
   };
   if (isReady()) [[likely]]
     return {};
@@ -160,7 +166,7 @@ Result<void> CpuPipeline::prepare(const Size3 &size, bool hasPartialGroups) {
     }
     exactShapes_.fetch_add(1, std::memory_order_relaxed);
   }
-  bool needsAny = !variantFor(size, false) || hasPartialGroups;
+  bool needsAny = !variantFor(size) || hasPartialGroups;
   if (needsAny && !find(ThreadgroupShape::Kind::Any))
     PEWTER_TRY_VOID(addVariant({ThreadgroupShape::Kind::Any, {0, 0, 0}}));
   return {};

@@ -23,9 +23,12 @@ public:
 
   Result<void> prepare(const device::Size3 &threadsPerThreadgroup, bool hasPartialGroups) override;
 
-  /// The form for whole threadgroups of this size, or for those at a ragged edge; null when
-  /// prepare() was not called for them.
-  const KernelVariant *variantFor(const device::Size3 &threadsPerThreadgroup, bool edge) const;
+  /// The form for whole threadgroups of this size; null when prepare() was not called for it.
+  const KernelVariant *variantFor(const device::Size3 &threadsPerThreadgroup) const;
+  /// The form for the smaller threadgroups at the end of a grid, when the last in x are `lastWidth`
+  /// wide; null when prepare() was not called for partial groups and they are.
+  const KernelVariant *edgeVariantFor(const device::Size3 &threadsPerThreadgroup,
+                                      uint64_t lastWidth) const;
 
 private:
   static constexpr unsigned kMaxExactShapes = 16;

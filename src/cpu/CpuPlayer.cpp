@@ -93,9 +93,11 @@ Result<void> CpuPlayer::addDispatch(const DispatchCommand &command) {
   }
   job.context.simdgroupsPerThreadgroup =
       static_cast<uint32_t>((threadsPerThreadgroup + air::kSimdWidth - 1) / air::kSimdWidth);
-  job.variant = pipeline.variantFor(command.threadsPerThreadgroup, false);
-  if (job.hasEdge)
-    job.edge = pipeline.variantFor(command.threadsPerThreadgroup, true);
+  job.variant = pipeline.variantFor(command.threadsPerThreadgroup);
+  if (job.hasEdge) {
+    job.edge = pipeline.edgeVariantFor(command.threadsPerThreadgroup, grid[0] % tg[0]);
+    job.hasEdge = job.edge != job.variant;
+  }
   if (!job.variant || (job.hasEdge && !job.edge)) {
     jobs_.pop_back();
     return fail(ErrorKind::Internal,

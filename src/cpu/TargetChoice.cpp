@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tested by TargetChoice_test.cpp.
+// Tested by CodeMemory_test.cpp.
 #include "cpu/TargetChoice.h"
 #include "base/Toggles.h"
 #include <array>
@@ -45,7 +45,6 @@ bool canRun(TargetKind target) {
            __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && hasHalf;
   }
   case TargetKind::CpuBaseline:
-  case TargetKind::CpuOracle:
     return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
   default:
     return false;
@@ -75,7 +74,7 @@ TargetKind chooseTarget() {
     return best;
   }
   std::fprintf(stderr,
-               "pewter: PEWTER_CPU_TARGET is \"%s\"; expected avx512, avx2, baseline or oracle. %s "
+               "pewter: PEWTER_CPU_TARGET is \"%s\"; expected avx512, avx2 or baseline. %s "
                "is used.\n",
                wish->c_str(), std::string(nameOf(best)).c_str());
   return best;

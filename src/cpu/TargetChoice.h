@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which family of machine code this processor runs best: AVX-512 (x86-64-v4), AVX2 (v3), or the
-// baseline (v2). PEWTER_CPU_TARGET (avx512, avx2, baseline, oracle) overrides it, for tests and
+// baseline (v2). PEWTER_CPU_TARGET (avx512, avx2, baseline) overrides it, for tests and
 // comparisons; a family that the processor does not have is refused with a message.
 #pragma once
 #include "compiler/Compiler.h"

@@ -73,6 +73,8 @@ public:
   uint32_t maxTotalThreadsPerThreadgroup() const { return maxTotalThreads_; }
   /// Makes the pipeline ready for threadgroups of this size (a compile, the first time); called
   /// while recording, so that playing never compiles. Cheap when it was done before.
+  /// `hasPartialGroups`: the grid's last threadgroups in x have a width that is no multiple of the
+  /// SIMD width, so that SIMD groups with fewer threads occur.
   virtual Result<void> prepare(const Size3 &threadsPerThreadgroup, bool hasPartialGroups) = 0;
 
 protected:

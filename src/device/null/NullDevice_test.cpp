@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/null/NullDevice.h"
+#include "ScopedEnvironment.h"
+#include "TemporaryFolder.h"
+#include "device/CompilerLibrary.h"
 #include <cstring>
 #include <future>
 #include <gtest/gtest.h>
@@ -33,6 +36,39 @@ TEST(NullDevice, WrappedMemoryIsReleasedOnce) {
   EXPECT_EQ(released, 0);
   memory.reset();
   EXPECT_EQ(released, 1);
+}
+
+int described = 0;
+Result<compiler::ModuleDescription> describeTwo(ByteView) {
+  ++described;
+  compiler::ModuleDescription description;
+  for (const char *name : {"first", "second"}) {
+    description.kernels.emplace_back().name = name;
+    description.kernels.back().maxTotalThreadsPerThreadgroup = 256;
+  }
+  return description;
+}
+
+// Reflection comes from the compiler once, and from the cache after.
+TEST(NullDevice, PipelinesHaveReflection) {
+  pewter::testing::TemporaryFolder folder;
+  pewter::testing::ScopedEnvironment cache("PEWTER_CACHE_DIR", folder.path().string());
+  compiler::EntryPoints points{"", {}, {}, describeTwo, {}, {}};
+  auto before = replaceCompiler(&points);
+  PipelineRequest request;
+  request.module = std::make_shared<Bytes>(10);
+  request.function = "second";
+  auto pipeline = device()->createPipeline(request).value();
+  EXPECT_EQ(pipeline->reflection().name, "second");
+  EXPECT_EQ(pipeline->maxTotalThreadsPerThreadgroup(), 256u);
+  EXPECT_TRUE(pipeline->prepare({33, 1, 1}, true));
+  EXPECT_EQ(device()->createPipeline(request).value()->reflection().name, "second");
+  EXPECT_EQ(described, 1);
+  request.function = "third";
+  auto missing = device()->createPipeline(request);
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message().find("\"third\""), std::string::npos);
+  replaceCompiler(before);
 }
 
 // Streams complete in order, and events between queues hold them up.
