@@ -31,8 +31,8 @@ MTL::BlitCommandEncoder *BlitCommandEncoder::make(CommandBuffer *buffer,
 
 void BlitCommandEncoder::dispose() {
   close();
-  auto owner = std::move(buffer);
-  owner->queue->blitEncoders.put(this);
+  auto commands = std::move(buffer);
+  commands->queue->blitEncoders.put(this);
 }
 
 bool BlitCommandEncoder::rangeFits(const char *call, const char *what, Buffer *bound,
@@ -41,7 +41,7 @@ bool BlitCommandEncoder::rangeFits(const char *call, const char *what, Buffer *b
     misuse(call, "{} is null.", what);
     return false;
   }
-  if (bound->device != buffer->queue->device) {
+  if (bound->device != owner) {
     misuse(call, "{} ({}) belongs to another device.", what, bound->describe());
     return false;
   }

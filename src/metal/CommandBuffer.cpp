@@ -75,6 +75,7 @@ void CommandBuffer::dispose() {
   times = {};
   encoderRecords.clear();
   firstMisuse_.reset();
+  misuseCount_ = 0;
   isEnqueued_ = isReady_ = false;
   isCommitted_.store(false, std::memory_order_relaxed);
   stage_.store(0, std::memory_order_relaxed);
@@ -91,7 +92,12 @@ std::string CommandBuffer::describe() const {
 
 void CommandBuffer::poison(Error problem) {
   Error named = std::move(problem).whileDoing("encoding " + describe());
-  reportMisuse(named);
+  if (misuseCount_ < kReportedMisuses)
+    reportMisuse(named);
+  else if (misuseCount_ == kReportedMisuses)
+    reportMisuse(Error(ErrorKind::Validation,
+                       fmt::format("Further misuse of {} is not reported.", describe())));
+  ++misuseCount_;
   if (!firstMisuse_)
     firstMisuse_ = std::move(named);
 }

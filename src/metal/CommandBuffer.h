@@ -93,7 +93,10 @@ private:
   void advance(uint32_t newStatus);
   void attachEncoderInfo();
 
+  static constexpr uint32_t kReportedMisuses =
+      32; ///< One mistake in a loop must not drown the rest.
   std::optional<Error> firstMisuse_;
+  uint32_t misuseCount_ = 0;
   bool isEnqueued_ = false, isReady_ = false;
   std::atomic<bool> isCommitted_{false};
   /// 0 until scheduled handlers ran, then 1, then 2 when completed handlers ran.

@@ -9,22 +9,24 @@
 
 namespace pewter::metal {
 
-void EncoderBase::open(CommandBuffer *owner, const char *name, device::EncoderKind kind,
+void EncoderBase::open(CommandBuffer *commands, const char *name, device::EncoderKind kind,
                        bool concurrent) {
-  buffer = foundation::share(owner);
-  stream = owner->stream.get();
-  serial_ = owner->serial;
+  buffer = foundation::share(commands);
+  stream = commands->stream.get();
+  serial_ = commands->serial;
+  retains_ = commands->retainsReferences;
+  owner = commands->queue->device;
   name_ = name;
   isOpen_ = true;
   debugDepth_ = 0;
-  owner->openEncoder = this;
+  commands->openEncoder = this;
   begin_ = stream->append<device::BeginEncoderCommand>(device::CommandKind::BeginEncoder);
   begin_->encoder = kind;
   begin_->concurrent = concurrent;
   begin_->label = "";
-  record_ = owner->encoderRecords.size();
-  if (owner->errorOptions & MTL::CommandBufferErrorOptionEncoderExecutionStatus)
-    owner->encoderRecords.emplace_back();
+  record_ = commands->encoderRecords.size();
+  if (commands->errorOptions & MTL::CommandBufferErrorOptionEncoderExecutionStatus)
+    commands->encoderRecords.emplace_back();
 }
 
 void EncoderBase::end() {

@@ -18,7 +18,7 @@ class CounterSampleBuffer;
 class EncoderBase {
 public:
   /// Opens the encoder on a buffer that canRecord().
-  void open(CommandBuffer *owner, const char *name, device::EncoderKind kind, bool concurrent);
+  void open(CommandBuffer *commands, const char *name, device::EncoderKind kind, bool concurrent);
   void end();
   /// Ends without a trace in the stream: the buffer was committed too early.
   void abandon() {
@@ -29,6 +29,7 @@ public:
   void close();
 
   bool isOpen() const { return isOpen_; }
+  bool retainsReferences() const { return retains_; }
   /// False, and a misuse, after endEncoding.
   bool checkOpen(const char *call) {
     if (isOpen_) [[likely]]
@@ -45,7 +46,7 @@ public:
 
   /// Keeps what a recorded command names, unless the buffer is of the unretained kind.
   void keep(ResourceBase &resource) {
-    if (buffer->retainsReferences)
+    if (retains_)
       resource.keepBy(*stream, serial_);
   }
 
@@ -59,6 +60,7 @@ public:
 
   foundation::Ref<CommandBuffer> buffer;
   device::CommandStream *stream = nullptr; ///< The buffer's, while this is open.
+  Device *owner = nullptr;                 ///< The buffer's device.
   std::string label;
 
 protected:
@@ -70,7 +72,7 @@ private:
 
   const char *name_ = ""; ///< "ComputeCommandEncoder"
   uint64_t serial_ = 0;
-  bool isOpen_ = false;
+  bool isOpen_ = false, retains_ = true;
   uint32_t debugDepth_ = 0;
   device::BeginEncoderCommand *begin_ = nullptr;
   size_t record_ = 0; ///< Index in the buffer's encoderRecords.

@@ -53,8 +53,8 @@ void ComputeCommandEncoder::dispose() {
   pipelineOwner_.reset();
   pipeline_ = nullptr;
   isPrepared_ = false;
-  auto owner = std::move(buffer); // Its queue lives at least until this scope ends.
-  owner->queue->computeEncoders.put(this);
+  auto commands = std::move(buffer); // Its queue lives at least until this scope ends.
+  commands->queue->computeEncoders.put(this);
 }
 
 void ComputeCommandEncoder::setPipeline(const ComputePipelineState *pipeline) {
@@ -68,7 +68,7 @@ void ComputeCommandEncoder::setPipeline(const ComputePipelineState *pipeline) {
     return;
   pipeline_ = pipeline;
   isPrepared_ = false;
-  if (buffer->retainsReferences)
+  if (retainsReferences())
     pipelineOwner_ = foundation::share(const_cast<ComputePipelineState *>(pipeline));
 }
 
@@ -86,7 +86,7 @@ void ComputeCommandEncoder::setBuffer(Buffer *bound, NS::UInteger offset, NS::UI
   if (offset >= bound->length) [[unlikely]]
     return misuse(call, "offset ({}) is not below the length ({}) of {}, at index {}.", offset,
                   bound->length, bound->describe(), index);
-  if (bound->device != buffer->queue->device) [[unlikely]]
+  if (bound->device != owner) [[unlikely]]
     return misuse(call, "{} belongs to another device, at index {}.", bound->describe(), index);
   slot.value = bound->address() + offset;
   slot.available = bound->length - offset;
@@ -157,14 +157,14 @@ void ComputeCommandEncoder::setSampler(const MTL::SamplerState *sampler, NS::UIn
 void ComputeCommandEncoder::setThreadgroupMemory(NS::UInteger length, NS::UInteger index) {
   if (!checkOpen("setThreadgroupMemoryLength"))
     return;
-  if (index >= kThreadgroupSlots)
+  if (index >= kThreadgroupSlots) [[unlikely]]
     return misuse("setThreadgroupMemoryLength", "index ({}) is not below the limit ({}).", index,
                   kThreadgroupSlots);
-  if (length % 16 != 0)
+  if (length % 16 != 0) [[unlikely]]
     return misuse("setThreadgroupMemoryLength",
                   "length ({}) is not a multiple of 16 bytes, at index {}.", length, index);
-  uint32_t limit = buffer->queue->device->backend->limits().maxThreadgroupMemoryLength;
-  if (length > limit)
+  uint32_t limit = owner->maxThreadgroupMemory;
+  if (length > limit) [[unlikely]]
     return misuse("setThreadgroupMemoryLength", "length ({}) is above the limit ({}), at index {}.",
                   length, limit, index);
   threadgroupLengths[index] = static_cast<uint32_t>(length);
@@ -295,15 +295,10 @@ void ComputeCommandEncoder::dispatch(const char *call, const MTL::Size &grid,
   uint32_t threadgroupBytes = pipeline->staticThreadgroupBytes;
   for (uint32_t mask = pipeline->threadgroupMemoryMask; mask; mask &= mask - 1)
     threadgroupBytes += roundedTo16(threadgroupLengths[std::countr_zero(mask)]);
-  if (threadgroupBytes > 32768) [[unlikely]] {
-    uint32_t limit = buffer->queue->device->backend->limits().maxThreadgroupMemoryLength;
-    if (threadgroupBytes > limit)
-      return misuse(call,
-                    "threadgroup memory ({} bytes, {} of them declared in {}) is above the "
-                    "limit ({}).",
-                    threadgroupBytes, pipeline->staticThreadgroupBytes, pipeline->describe(),
-                    limit);
-  }
+  if (uint32_t limit = owner->maxThreadgroupMemory; threadgroupBytes > limit) [[unlikely]]
+    return misuse(
+        call, "threadgroup memory ({} bytes, {} of them declared in {}) is above the limit ({}).",
+        threadgroupBytes, pipeline->staticThreadgroupBytes, pipeline->describe(), limit);
 
   bool partial =
       exact && (grid.width % size.x != 0 || grid.height % size.y != 0 || grid.depth % size.z != 0);

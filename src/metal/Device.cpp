@@ -73,7 +73,8 @@ bool lengthIsValid(const Device &device, const char *call, uint64_t length) {
 } // namespace
 
 Device::Device(const char *kind, std::shared_ptr<device::Device> backend)
-    : kind(kind), backend(std::move(backend)) {
+    : kind(kind), backend(std::move(backend)),
+      maxThreadgroupMemory(this->backend->limits().maxThreadgroupMemoryLength) {
   references.store(foundation::kImmortal | 1, std::memory_order_relaxed);
 }
 

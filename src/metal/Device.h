@@ -16,6 +16,7 @@ public:
 
   const char *kind;
   std::shared_ptr<device::Device> backend;
+  const uint32_t maxThreadgroupMemory; ///< Copied from the limits, for encoders.
   std::atomic<bool> maximizeCompilation{false};
 };
 
