@@ -7,6 +7,7 @@
 // Metal's feature table lists for it works here. No graphics feature of any family does.
 // Tested by tests/api/Device_test.cpp.
 #include "metal/Device.h"
+#include "base/Toggles.h"
 #include "foundation/Collections.h"
 #include "foundation/String.h"
 #include "metal/Buffer.h"
@@ -102,6 +103,13 @@ const char *Pewter::DeviceKind(const MTL::Device *device) { return implOf(device
 namespace MTL {
 
 Device *CreateSystemDefaultDevice() {
+  if (auto kind = pewter::environment("PEWTER_DEVICE")) {
+    Device *chosen = Pewter::CreateDevice(kind->c_str());
+    if (!chosen)
+      misuse("CreateSystemDefaultDevice: PEWTER_DEVICE ({}) names no device of this machine.",
+             *kind);
+    return chosen;
+  }
   for (auto *device : devices())
     if (std::string_view(device->kind) != "null")
       return device;

@@ -50,8 +50,9 @@ TEST_P(BlitEncoderApi, RefusesRangesOutsideAndOverlaps) {
   auto a = buffer(64), b = buffer(64);
   a->setLabel(MTLSTR("a"));
   blit->copyFromBuffer(a.get(), 60, b.get(), 0, 8);
-  EXPECT_THAT(takeMisuse(), HasSubstr("8 bytes at offset (60) end past the 64 bytes of sourceBuffer "
-                                      "(buffer \"a\")"));
+  EXPECT_THAT(takeMisuse(),
+              HasSubstr("8 bytes at offset (60) end past the 64 bytes of sourceBuffer "
+                        "(buffer \"a\")"));
   blit->copyFromBuffer(a.get(), ~NS::UInteger(0), b.get(), 0, 8);
   EXPECT_THAT(takeMisuse(), HasSubstr("sourceBuffer"));
   blit->copyFromBuffer(nullptr, 0, b.get(), 0, 8);

@@ -166,7 +166,8 @@ TEST_P(CommandBufferApi, EncoderInfoComesWithTheErrorWhenAskedFor) {
   takeMisuse();
   commands->commit();
   commands->waitUntilCompleted();
-  auto *infos = commands->error()->userInfo()->object<NS::Array>(MTL::CommandBufferEncoderInfoErrorKey);
+  auto *infos =
+      commands->error()->userInfo()->object<NS::Array>(MTL::CommandBufferEncoderInfoErrorKey);
   ASSERT_NE(infos, nullptr);
   ASSERT_EQ(infos->count(), 1u);
   EXPECT_EQ(text(infos->object<MTL::CommandBufferEncoderInfo>(0)->label()), "filler");

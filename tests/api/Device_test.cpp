@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ApiTest.h"
+#include <cstdlib>
 
 namespace pewter::test {
 namespace {
@@ -54,6 +55,18 @@ TEST_P(DeviceApi, RefusesWhatItCannotMake) {
   EXPECT_THAT(text(error), HasSubstr("newDynamicLibrary"));
   EXPECT_EQ(device->newCommandQueue(NS::UInteger(0)), nullptr);
   EXPECT_THAT(takeMisuse(), HasSubstr("maxCommandBufferCount (0)"));
+}
+
+TEST(Devices, TheEnvironmentChoosesTheDefault) {
+  ::setenv("PEWTER_DEVICE", "null", 1);
+  EXPECT_EQ(MTL::CreateSystemDefaultDevice(), Pewter::CreateDevice("null"));
+  ::setenv("PEWTER_DEVICE", "quantum", 1);
+  std::string message;
+  Pewter::SetMisuseHandler([&](const char *text) { message = text; });
+  EXPECT_EQ(MTL::CreateSystemDefaultDevice(), nullptr);
+  Pewter::SetMisuseHandler({});
+  EXPECT_THAT(message, HasSubstr("PEWTER_DEVICE (quantum)"));
+  ::unsetenv("PEWTER_DEVICE");
 }
 
 TEST(Devices, TheListHoldsTheDefaultAndNotTheNullDevice) {
