@@ -10,10 +10,14 @@ class App;
 
 namespace pewter::tools {
 
+void addBench(CLI::App &app, int &status);
+void addChat(CLI::App &app, int &status);
 void addCompile(CLI::App &app, int &status);
 void addDevices(CLI::App &app, int &status);
+void addGenerate(CLI::App &app, int &status);
 void addGguf(CLI::App &app, int &status);
 void addInspect(CLI::App &app, int &status);
+void addPerplexity(CLI::App &app, int &status);
 void addQuantize(CLI::App &app, int &status);
 void addRun(CLI::App &app, int &status);
 void addToggles(CLI::App &app, int &status);

@@ -67,7 +67,7 @@ std::string oneLine(const muse::GgufValue &value) {
   return toJson(value).dump();
 }
 
-int report(const Error &error) {
+static int report(const Error &error) {
   fmt::print(stderr, "pewter: {}\n", error.describe());
   return 1;
 }

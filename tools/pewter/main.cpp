@@ -8,10 +8,14 @@ int main(int argc, char **argv) {
   CLI::App app{"Pewter: Metal compute on machines that have no Metal."};
   app.require_subcommand(1);
   int status = 0;
+  pewter::tools::addBench(app, status);
+  pewter::tools::addChat(app, status);
   pewter::tools::addCompile(app, status);
   pewter::tools::addDevices(app, status);
+  pewter::tools::addGenerate(app, status);
   pewter::tools::addGguf(app, status);
   pewter::tools::addInspect(app, status);
+  pewter::tools::addPerplexity(app, status);
   pewter::tools::addQuantize(app, status);
   pewter::tools::addRun(app, status);
   pewter::tools::addToggles(app, status);

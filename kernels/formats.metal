@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the blocks of each weight format decode, in the shape that all matrix kernels share: a format
+// has blocks of kBytes bytes that hold kChunks runs of 32 elements; `open` reads what is common to a
+// block (uniform over the SIMD group), `at` gives element `lane` of run `chunk`. Lanes read
+// consecutive bytes. Head of the concatenated source; every other engine kernel follows it.
+#include <metal_stdlib>
+using namespace metal;
+
+struct FormatF32 {
+  enum { kBytes = 128, kChunks = 1 };
+  struct Head {
+    device const float *values;
+  };
+  static Head open(device const uchar *block) { return {(device const float *)block}; }
+  static float at(Head head, uint chunk, uint lane) { return head.values[lane]; }
+};
+
+struct FormatF16 {
+  enum { kBytes = 64, kChunks = 1 };
+  struct Head {
+    device const half *values;
+  };
+  static Head open(device const uchar *block) { return {(device const half *)block}; }
+  static float at(Head head, uint chunk, uint lane) { return float(head.values[lane]); }
+};
+
+struct FormatBF16 {
+  enum { kBytes = 64, kChunks = 1 };
+  struct Head {
+    device const ushort *values;
+  };
+  static Head open(device const uchar *block) { return {(device const ushort *)block}; }
+  static float at(Head head, uint chunk, uint lane) {
+    return as_type<float>(uint(head.values[lane]) << 16);
+  }
+};
+
+struct FormatQ8_0 {
+  enum { kBytes = 34, kChunks = 1 };
+  struct Head {
+    float d;
+    device const char *codes;
+  };
+  static Head open(device const uchar *block) {
+    return {float(*(device const half *)block), (device const char *)(block + 2)};
+  }
+  static float at(Head head, uint chunk, uint lane) { return head.d * float(head.codes[lane]); }
+};
+
+struct FormatQ4_0 {
+  enum { kBytes = 18, kChunks = 1 };
+  struct Head {
+    float d;
+    device const uchar *codes;
+  };
+  static Head open(device const uchar *block) { return {float(*(device const half *)block), block + 2}; }
+  static float at(Head head, uint chunk, uint lane) {
+    uint code = head.codes[lane & 15u] >> (lane & 16u ? 4u : 0u) & 15u;
+    return head.d * float(int(code) - 8);
+  }
+};
+
+constant float kIq4nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+struct FormatIQ4_NL {
+  enum { kBytes = 18, kChunks = 1 };
+  struct Head {
+    float d;
+    device const uchar *codes;
+  };
+  static Head open(device const uchar *block) { return {float(*(device const half *)block), block + 2}; }
+  static float at(Head head, uint chunk, uint lane) {
+    uint code = head.codes[lane & 15u] >> (lane & 16u ? 4u : 0u) & 15u;
+    return head.d * kIq4nl[code];
+  }
+};
+
+/// A four-bit float: sign, two exponent bits, one mantissa bit.
+static inline float decodeE2M1(uint code) {
+  uint magnitude = code & 7u;
+  // 0, 0.5, then 1 1.5 2 3 4 6 as a float with the mantissa bit at the top.
+  uint bits = magnitude < 2u ? (magnitude == 0u ? 0u : 0x3f000000u) : 0x3f000000u + (magnitude << 22);
+  return as_type<float>(bits | (code & 8u) << 28);
+}
+/// An eight-bit float: sign, four exponent bits, three mantissa bits; no infinities.
+static inline float decodeE4M3(uint code) {
+  uint magnitude = code & 127u;
+  float value = magnitude < 8u ? float(magnitude) * 0.001953125f
+                               : as_type<float>((magnitude << 20) + (120u << 23));
+  return code & 128u ? -value : value;
+}
+
+struct FormatMXFP4 {
+  enum { kBytes = 17, kChunks = 1 };
+  struct Head {
+    float d;
+    device const uchar *codes;
+  };
+  static Head open(device const uchar *block) {
+    uint exponent = block[0];
+    return {as_type<float>(exponent == 0u ? 0x400000u : exponent << 23), block + 1};
+  }
+  static float at(Head head, uint chunk, uint lane) {
+    uint code = head.codes[lane & 15u] >> (lane & 16u ? 4u : 0u) & 15u;
+    return head.d * decodeE2M1(code);
+  }
+};
+
+/// Scale and minimum `j` of the twelve packed bytes of Q4_K and Q5_K.
+static inline uint2 scaleMin(device const uchar *packed, uint j) {
+  if (j < 4u)
+    return uint2(packed[j] & 63u, packed[j + 4u] & 63u);
+  return uint2((packed[j + 4u] & 15u) | (packed[j - 4u] >> 6u) << 4u,
+               packed[j + 4u] >> 4u | (packed[j] >> 6u) << 4u);
+}
+
+struct FormatQ4_K {
+  enum { kBytes = 144, kChunks = 8 };
+  struct Head {
+    float d, dmin;
+    device const uchar *block;
+  };
+  static Head open(device const uchar *block) {
+    return {float(((device const half *)block)[0]), float(((device const half *)block)[1]), block};
+  }
+  static float at(Head head, uint chunk, uint lane) {
+    uint2 sm = scaleMin(head.block + 4, chunk);
+    uint code = head.block[16u + 32u * (chunk >> 1u) + lane] >> (chunk & 1u ? 4u : 0u) & 15u;
+    return head.d * float(sm.x) * float(code) - head.dmin * float(sm.y);
+  }
+};
+
+struct FormatQ5_K {
+  enum { kBytes = 176, kChunks = 8 };
+  struct Head {
+    float d, dmin;
+    device const uchar *block;
+  };
+  static Head open(device const uchar *block) {
+    return {float(((device const half *)block)[0]), float(((device const half *)block)[1]), block};
+  }
+  static float at(Head head, uint chunk, uint lane) {
+    uint2 sm = scaleMin(head.block + 4, chunk);
+    uint code = head.block[48u + 32u * (chunk >> 1u) + lane] >> (chunk & 1u ? 4u : 0u) & 15u;
+    code |= (head.block[16u + lane] >> chunk & 1u) << 4u;
+    return head.d * float(sm.x) * float(code) - head.dmin * float(sm.y);
+  }
+};
+
+struct FormatQ6_K {
+  enum { kBytes = 210, kChunks = 8 };
+  struct Head {
+    float d;
+    device const uchar *block;
+  };
+  static Head open(device const uchar *block) {
+    return {float(*(device const half *)(block + 208)), block};
+  }
+  static float at(Head head, uint chunk, uint lane) {
+    uint g = chunk >> 2u, quarter = chunk & 3u;
+    uint code = head.block[64u * g + 32u * (quarter & 1u) + lane] >> (quarter & 2u ? 4u : 0u) & 15u;
+    code |= (head.block[128u + 32u * g + lane] >> (2u * quarter) & 3u) << 4u;
+    device const char *scales = (device const char *)(head.block + 192);
+    float low = head.d * float(scales[2u * chunk]), high = head.d * float(scales[2u * chunk + 1u]);
+    return (lane < 16u ? low : high) * float(int(code) - 32);
+  }
+};
+
+struct MatrixArguments {
+  uint inputs;     ///< A multiple of 32 and of the format's block.
+  uint outputs;
+  uint rowBytes;
+  uint rows;       ///< Of the batch.
+  float scale;     ///< NVFP4: the tensor's outer scale. Others: 1.
+};

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tested by tests/engine/GraphRules.cpp (the order of groups) and tests/engine/Goldens.cpp.
+#include "muse/DecodeGraph.h"
+#include "muse/KernelArguments.h"
+
+namespace pewter::muse {
+namespace {
+
+View at(const NS::SharedPtr<MTL::Buffer> &buffer, uint64_t offset = 0) { return {buffer.get(), offset}; }
+MTL::Size groups(uint32_t x, uint32_t y = 1) { return MTL::Size(x, y, 1); }
+
+} // namespace
+
+void DecodeGraph::matvec(const Matrix &m, const NS::SharedPtr<MTL::Buffer> &x,
+                         const NS::SharedPtr<MTL::Buffer> &y) {
+  const MatvecKernel &kernel = k_.matvec.at(m.type);
+  MatrixArguments args{m.inputs, m.outputs, m.rowBytes, 1, m.scale};
+  MTL::Size grid = groups((m.outputs + kernel.rowsPerGroup - 1) / kernel.rowsPerGroup);
+  if (m.scales.buffer)
+    e_.dispatchWithTail(*kernel.kernel, {m.data, at(x), at(y)}, args, m.scales, grid, kernel.threads);
+  else
+    e_.dispatch(*kernel.kernel, {m.data, at(x), at(y)}, args, grid, kernel.threads);
+}
+
+void DecodeGraph::encodeToken(uint32_t position, uint32_t tokenSlot) {
+  Activations &a = s_.a_;
+  e_.group("embedding");
+  e_.dispatch(*k_.embedding, {w_.embedding.data, at(a.tokens, tokenSlot * 4), at(a.hidden)},
+              EmbeddingArguments{c_.hidden, c_.vocab, w_.embedding.rowBytes, c_.hidden},
+              groups(c_.hidden / 32), 32);
+  e_.group("entry_norm");
+  e_.dispatch(*k_.rmsNorm, {at(a.hidden), w_.ones, at(a.normed)}, NormArguments{c_.hidden, c_.rmsEps, 0},
+              groups(1), 32);
+  e_.group("attn_norm", 0);
+  e_.dispatch(*k_.rmsNorm, {at(a.normed), w_.layers[0].attnNorm, at(a.postNorm)},
+              NormArguments{c_.hidden, c_.rmsEps, 0}, groups(1), 32);
+  for (uint32_t layer = 0; layer < c_.layers; ++layer)
+    encodeLayer(layer, position);
+  e_.group("lm_head");
+  matvec(w_.head, a.hidden, a.logits);
+  e_.group("softcap");
+  e_.dispatch1d(*k_.softcap, {at(a.logits)}, SoftcapArguments{c_.vocab, c_.logitScale, c_.softcap}, c_.vocab);
+}
+
+void DecodeGraph::encodeLayer(uint32_t layer, uint32_t position) {
+  Activations &a = s_.a_;
+  const LayerWeights &w = w_.layers[layer];
+  const int l = static_cast<int>(layer);
+  const bool last = layer + 1 == c_.layers;
+
+  e_.group("qkvg", l);
+  matvec(w.q, a.postNorm, a.q);
+  matvec(w.gate, a.postNorm, a.gate);
+  matvec(w.k, a.postNorm, a.k);
+  matvec(w.v, a.postNorm, a.v);
+  e_.group("qk_norm", l);
+  e_.dispatch(*k_.headNorm, {at(a.q), at(a.k), w.qNorm, w.kNorm},
+              HeadNormArguments{c_.headDim, c_.heads, c_.rmsEps}, groups(c_.heads + c_.kvHeads), 32);
+  encodeAttention(layer, position);
+  e_.group("sigmoid_gate", l);
+  e_.dispatch1d(*k_.gate, {at(a.attention), at(a.gate)}, c_.attentionDim(), c_.attentionDim());
+  e_.group("o_proj", l);
+  matvec(w.output, a.attention, a.projected);
+  e_.group("post_attn_ffn_norm", l);
+  NormArguments tail{c_.hidden, c_.postNormEps, c_.rmsEps};
+  e_.dispatch(*k_.normAddNorm, {at(a.projected), w.postAttnNorm, at(a.normed), w.ffnNorm, at(a.postNorm)},
+              tail, groups(1), 32);
+  e_.group("ffn_gate_up", l);
+  matvec(w.ffnGate, a.postNorm, a.ffnGate);
+  matvec(w.ffnUp, a.postNorm, a.ffnUp);
+  e_.group("swiglu", l);
+  e_.dispatch1d(*k_.siluMul, {at(a.ffnGate), at(a.ffnUp)}, c_.ffn, c_.ffn);
+  e_.group("ffn_down", l);
+  matvec(w.ffnDown, a.ffnGate, a.projected);
+  e_.group("post_ffn_next_norm", l);
+  e_.dispatch(*k_.normAddNorm,
+              {at(a.projected), w.postFfnNorm, at(a.normed),
+               last ? w_.outputNorm : w_.layers[layer + 1].attnNorm, at(last ? a.hidden : a.postNorm)},
+              tail, groups(1), 32);
+}
+
+void DecodeGraph::encodeAttention(uint32_t layer, uint32_t position) {
+  Activations &a = s_.a_;
+  LayerCache &cache = s_.caches_[layer];
+  const int l = static_cast<int>(layer);
+  if (c_.sliding[layer]) {
+    uint32_t pairs = c_.ropeDim / 2, heads = c_.heads + c_.kvHeads;
+    e_.group("rope", l);
+    e_.dispatch1d(*k_.rotate, {at(a.q), at(a.k), s_.engine_->rotations()},
+                  RotateArguments{c_.headDim, pairs, c_.heads, heads, position}, heads * pairs);
+  }
+  // A ring is scanned from physical row 0: it has no more rows than the window, so all of them are
+  // visible, and the order of the rows does not change the result but for rounding.
+  uint32_t rows = cache.plane.length;
+  uint32_t row = cache.plane.physicalRow(position);
+  e_.group("kv_store_attention", l);
+  e_.dispatch1d(*k_.kvStore, {at(a.k), at(a.v), at(cache.k), at(cache.v)},
+                StoreArguments{c_.headDim, c_.kvHeads, cache.blocks, row}, c_.kvDim());
+  e_.barrier({cache.k.get(), cache.v.get()});
+  AttentionArguments args{c_.headDim, c_.headsPerKvHead(), cache.blocks, rows, splitK(rows).threadgroups,
+                          c_.attentionScale()};
+  e_.dispatch(*k_.attend, {at(a.q), at(cache.k), at(cache.v), at(a.partials)}, args,
+              groups(c_.kvHeads, args.splits), 32);
+  e_.barrier({a.partials.get()});
+  e_.dispatch(*k_.attendReduce, {at(a.partials), at(a.attention)}, args, groups(c_.heads), 32);
+}
+
+void DecodeGraph::encodeArgmax() {
+  Activations &a = s_.a_;
+  uint32_t parts = (c_.vocab + kArgmaxSpan - 1) / kArgmaxSpan;
+  e_.barrier({a.logits.get()});
+  e_.dispatch(*k_.argmax1, {at(a.logits), at(a.bestValues), at(a.bestIndices)},
+              ArgmaxArguments{c_.vocab, kArgmaxSpan}, groups(parts), 32);
+  e_.barrier({a.bestValues.get(), a.bestIndices.get()});
+  e_.dispatch(*k_.argmax2, {at(a.bestValues), at(a.bestIndices), at(a.best)}, ArgmaxArguments{parts, 0},
+              groups(1), 32);
+}
+
+} // namespace pewter::muse

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tested by tests/engine/.
+#include "muse/Engine.h"
+#include <algorithm>
+#include <cmath>
+
+namespace pewter::muse {
+namespace {
+
+/// The part of a kernel's name that says the format.
+std::string formatName(TensorType type) {
+  if (type == TensorType::NVFP4_E2M1)
+    return "nvfp4";
+  std::string name(nameOf(type));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
+struct MatvecShape {
+  uint32_t rows, simdgroups;
+};
+Result<MatvecShape> shapeOf(std::string_view name) {
+  if (name == "1r1s")
+    return MatvecShape{1, 1};
+  if (name == "2r1s")
+    return MatvecShape{2, 1};
+  if (name == "4r2s")
+    return MatvecShape{4, 2};
+  return fail(ErrorKind::Validation, "The matvec geometry is [{}]; 1r1s, 2r1s and 4r2s exist.", name);
+}
+
+} // namespace
+
+Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Context> context,
+                                               std::shared_ptr<const GgufModel> model,
+                                               EngineOptions options) {
+  auto engine = std::shared_ptr<Engine>(new Engine);
+  engine->context_ = std::move(context);
+  engine->model_ = std::move(model);
+  engine->options_ = std::move(options);
+  PEWTER_TRY(engine->config_, ModelConfig::read(*engine->model_));
+  const ModelConfig &c = engine->config_;
+  uint32_t wanted = engine->options_.maxContext;
+  if (wanted > c.context)
+    return fail(ErrorKind::Validation, "A context of [{}] was asked for; the model \"{}\" has at most {}.",
+                wanted, c.name, c.context);
+  engine->maxContext_ = wanted ? wanted : c.context;
+  PEWTER_TRY(engine->tokenizer_, Tokenizer::load(*engine->model_));
+  PEWTER_TRY(engine->weights_, Weights::create(*engine->context_, engine->model_, c));
+  PEWTER_TRY_VOID(engine->buildKernels());
+  PEWTER_TRY_VOID(engine->buildRotations());
+  return engine;
+}
+
+Result<void> Engine::buildKernels() {
+  if (options_.matvec.empty())
+    options_.matvec = context_->geometry() == Geometry::Cpu ? "1r1s" : "4r2s";
+  PEWTER_TRY(MatvecShape shape, shapeOf(options_.matvec));
+  std::string kv = options_.kv == KvType::F16 ? "f16" : "f32";
+  std::string embedding = "embedding_" + formatName(weights_->embedding.type);
+  std::string store = "kv_store_" + kv, attend = "attention_splitk_" + kv + "_1sg";
+  std::vector<std::string> names = {embedding,          "rms_norm_1sg",      "head_norm_1sg",
+                                    "norm_add_norm_1sg", "rotate_adjacent",   store,
+                                    attend,             "attention_reduce_1sg", "gate_sigmoid",
+                                    "silu_mul",         "scale_softcap",     "argmax_phase1_1sg",
+                                    "argmax_phase2_1sg"};
+  for (const char *name : {"to_columns", "take_row", "rms_norm_columns", "norm_add_norm_columns",
+                           "head_norm_columns", "rotate_columns"})
+    names.emplace_back(name);
+  for (const char *name : {"kv_stage_", "kv_publish_", "attention_columns_"})
+    names.push_back(name + kv);
+  auto matmulName = [&](TensorType type) { return fmt::format("matmul_{}_8o32r", formatName(type)); };
+  auto matvecName = [&](TensorType type) {
+    return fmt::format("matvec_{}_{}", formatName(type), options_.matvec);
+  };
+  for (TensorType type : weights_->matrixTypes())
+    names.insert(names.end(), {matvecName(type), matmulName(type)});
+  PEWTER_TRY(registry_, PipelineRegistry::create(*context_, context_->options().math, names));
+  auto get = [&](std::string_view name) { return &registry_.get(name); };
+  kernels_.embedding = get(embedding);
+  kernels_.rmsNorm = get("rms_norm_1sg");
+  kernels_.headNorm = get("head_norm_1sg");
+  kernels_.normAddNorm = get("norm_add_norm_1sg");
+  kernels_.rotate = get("rotate_adjacent");
+  kernels_.kvStore = get(store);
+  kernels_.attend = get(attend);
+  kernels_.attendReduce = get("attention_reduce_1sg");
+  kernels_.gate = get("gate_sigmoid");
+  kernels_.siluMul = get("silu_mul");
+  kernels_.softcap = get("scale_softcap");
+  kernels_.argmax1 = get("argmax_phase1_1sg");
+  kernels_.argmax2 = get("argmax_phase2_1sg");
+  kernels_.toColumns = get("to_columns");
+  kernels_.takeRow = get("take_row");
+  kernels_.rmsNormColumns = get("rms_norm_columns");
+  kernels_.normAddNormColumns = get("norm_add_norm_columns");
+  kernels_.headNormColumns = get("head_norm_columns");
+  kernels_.rotateColumns = get("rotate_columns");
+  kernels_.kvStage = get("kv_stage_" + kv);
+  kernels_.kvPublish = get("kv_publish_" + kv);
+  kernels_.attendColumns = get("attention_columns_" + kv);
+  for (TensorType type : weights_->matrixTypes())
+    kernels_.matmul[type] = get(matmulName(type));
+  for (TensorType type : weights_->matrixTypes())
+    kernels_.matvec[type] = {get(matvecName(type)), shape.rows * shape.simdgroups, 32 * shape.simdgroups};
+  return {};
+}
+
+Result<void> Engine::buildRotations() {
+  uint32_t pairs = config_.ropeDim / 2;
+  PEWTER_TRY(rotations_, context_->allocate(uint64_t(maxContext_) * pairs * 8, "rotations"));
+  auto *table = static_cast<float *>(rotations_->contents());
+  std::vector<double> frequency(pairs);
+  for (uint32_t i = 0; i < pairs; ++i)
+    frequency[i] = std::pow(static_cast<double>(config_.ropeBase), -2.0 * i / config_.ropeDim);
+  for (uint32_t position = 0; position < maxContext_; ++position)
+    for (uint32_t i = 0; i < pairs; ++i) {
+      double angle = position * frequency[i];
+      *table++ = static_cast<float>(std::cos(angle));
+      *table++ = static_cast<float>(std::sin(angle));
+    }
+  return {};
+}
+
+Result<BatchWorkspace *> Engine::workspace(uint32_t stride, bool withLogits) {
+  BatchWorkspace &w = workspaces_[stride];
+  const ModelConfig &c = config_;
+  auto make = [&](NS::SharedPtr<MTL::Buffer> &buffer, uint64_t width, uint32_t bytes,
+                  const char *label) -> Result<void> {
+    if (buffer)
+      return {};
+    PEWTER_TRY(buffer, context_->allocate(width * stride * bytes, label));
+    return {};
+  };
+  if (w.stride == 0) {
+    PEWTER_TRY_VOID(make(w.tokens, 1, 4, "batch_tokens"));
+    PEWTER_TRY_VOID(make(w.embedded, c.hidden, 4, "batch_embedded"));
+    PEWTER_TRY_VOID(make(w.hidden, c.hidden, 4, "batch_hidden"));
+    PEWTER_TRY_VOID(make(w.normed, c.hidden, 4, "batch_normed"));
+    PEWTER_TRY_VOID(make(w.postNorm, c.hidden, 4, "batch_post_norm"));
+    PEWTER_TRY_VOID(make(w.projected, c.hidden, 4, "batch_projected"));
+    PEWTER_TRY_VOID(make(w.q, c.attentionDim(), 4, "batch_q"));
+    PEWTER_TRY_VOID(make(w.gate, c.attentionDim(), 4, "batch_gate"));
+    PEWTER_TRY_VOID(make(w.attention, c.attentionDim(), 4, "batch_attention"));
+    PEWTER_TRY_VOID(make(w.k, c.kvDim(), 4, "batch_k"));
+    PEWTER_TRY_VOID(make(w.v, c.kvDim(), 4, "batch_v"));
+    PEWTER_TRY_VOID(make(w.kStage, c.kvDim(), kvElementBytes(), "k_stage"));
+    PEWTER_TRY_VOID(make(w.vStage, c.kvDim(), kvElementBytes(), "v_stage"));
+    PEWTER_TRY_VOID(make(w.ffnGate, c.ffn, 4, "batch_ffn_gate"));
+    PEWTER_TRY_VOID(make(w.ffnUp, c.ffn, 4, "batch_ffn_up"));
+    w.stride = stride;
+    // Only the widest is worth keeping beside the present one.
+    std::erase_if(workspaces_, [&](const auto &entry) {
+      return entry.first != stride && entry.first != kPrefillRows;
+    });
+  }
+  if (withLogits)
+    PEWTER_TRY_VOID(make(w.logits, c.vocab, 4, "batch_logits"));
+  return &workspaces_[stride];
+}
+
+} // namespace pewter::muse

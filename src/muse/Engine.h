@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Engine: what all sequences of one model share: context, kernels, mapped weights, the table of
+// rotations, the scheduler. Sequence (Sequence.h) is what each has for itself.
+//
+//   PEWTER_TRY(auto context, Context::create({}));
+//   PEWTER_TRY(auto engine, Engine::create(context, model, {}));
+//   PEWTER_TRY(auto sequence, Sequence::create(engine, {.maxContext = 2048}));
+//   PEWTER_TRY_VOID(sequence->prefill(prompt, {}));
+//   std::span<const float> logits = sequence->logits();
+//
+// Immutable after create but for the scheduler, which is thread safe.
+#pragma once
+#include "muse/AcceleratorScheduler.h"
+#include "muse/Tokenizer.h"
+#include "muse/Weights.h"
+
+namespace pewter::muse {
+
+/// Rows of a prefill chunk; fewer when a decode waits.
+inline constexpr uint32_t kPrefillRows = 512, kPrefillRowsWhenBusy = 64;
+
+enum class KvType { F16, F32 };
+
+struct EngineOptions {
+  uint32_t maxContext = 0;   ///< The longest sequence; 0 takes the model's.
+  KvType kv = KvType::F16;
+  bool serialPrefill = false; ///< A serial encoder for prefill, to compare with the concurrent one.
+  /// Rows per SIMD group and SIMD groups per threadgroup of matvec kernels: "1r1s", "2r1s", "4r2s";
+  /// "" takes what suits the device.
+  std::string matvec = {};
+};
+
+/// Matrix-vector kernels of one format.
+struct MatvecKernel {
+  const Kernel *kernel = nullptr;
+  uint32_t rowsPerGroup = 1, threads = 32;
+};
+
+/// Every kernel by its role.
+struct Kernels {
+  const Kernel *embedding, *rmsNorm, *headNorm, *normAddNorm, *rotate, *kvStore, *attend, *attendReduce,
+      *gate, *siluMul, *softcap, *argmax1, *argmax2;
+  const Kernel *toColumns, *takeRow, *rmsNormColumns, *normAddNormColumns, *headNormColumns,
+      *rotateColumns, *kvStage, *kvPublish, *attendColumns;
+  std::unordered_map<TensorType, MatvecKernel> matvec;
+  std::unordered_map<TensorType, const Kernel *> matmul;
+};
+
+/// Activations of a prefill chunk, by columns (kernels/prefill_matmul.metal): [width][stride].
+struct BatchWorkspace {
+  uint32_t stride = 0; ///< Rows of the chunk, rounded up to 32.
+  NS::SharedPtr<MTL::Buffer> tokens;                          ///< u32 [stride]
+  NS::SharedPtr<MTL::Buffer> embedded;                        ///< f32 [stride][hidden], by rows
+  NS::SharedPtr<MTL::Buffer> hidden, normed, postNorm, projected; ///< f32 [hidden]
+  NS::SharedPtr<MTL::Buffer> q, gate, attention;              ///< f32 [heads * headDim]
+  NS::SharedPtr<MTL::Buffer> k, v;                            ///< f32 [kvHeads * headDim]
+  NS::SharedPtr<MTL::Buffer> kStage, vStage;                  ///< one layer's chunk in the cache's layout
+  NS::SharedPtr<MTL::Buffer> ffnGate, ffnUp;                  ///< f32 [ffn]
+  NS::SharedPtr<MTL::Buffer> logits;                          ///< f32 [vocab], when all are wanted
+};
+
+class Engine {
+public:
+  static Result<std::shared_ptr<Engine>> create(std::shared_ptr<Context> context,
+                                                std::shared_ptr<const GgufModel> model,
+                                                EngineOptions options);
+
+  const Context &context() const { return *context_; }
+  const ModelConfig &config() const { return config_; }
+  const EngineOptions &options() const { return options_; }
+  const Weights &weights() const { return *weights_; }
+  const Kernels &kernels() const { return kernels_; }
+  const PipelineRegistry &registry() const { return registry_; }
+  const Tokenizer &tokenizer() const { return *tokenizer_; }
+  const GgufModel &model() const { return *model_; }
+  AcceleratorScheduler &scheduler() { return scheduler_; }
+  uint32_t maxContext() const { return maxContext_; }
+  /// (cos, sin) per position and pair: f32 [maxContext][ropeDim / 2][2].
+  View rotations() const { return {rotations_.get(), 0}; }
+  /// The workspace of chunks of `stride` rows; only while holding a permit. The widest is kept.
+  Result<BatchWorkspace *> workspace(uint32_t stride, bool withLogits);
+  uint32_t kvElementBytes() const { return options_.kv == KvType::F16 ? 2 : 4; }
+
+private:
+  Engine() = default;
+  Result<void> buildKernels();
+  Result<void> buildRotations();
+
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<const GgufModel> model_;
+  EngineOptions options_;
+  ModelConfig config_;
+  uint32_t maxContext_ = 0;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::shared_ptr<const Weights> weights_;
+  PipelineRegistry registry_;
+  Kernels kernels_{};
+  NS::SharedPtr<MTL::Buffer> rotations_;
+  AcceleratorScheduler scheduler_;
+  std::unordered_map<uint32_t, BatchWorkspace> workspaces_; ///< By stride.
+};
+
+} // namespace pewter::muse

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tested by tests/engine/Goldens.cpp and tests/engine/Sequences.cpp.
+#include "muse/Sequence.h"
+#include "muse/DecodeGraph.h"
+#include "muse/KernelArguments.h"
+#include "muse/PrefillGraph.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace pewter::muse {
+namespace {
+/// Below this many tokens a prompt is decoded token by token.
+constexpr size_t kFewTokens = 12;
+} // namespace
+
+Result<std::unique_ptr<Sequence>> Sequence::create(std::shared_ptr<Engine> engine, SequenceOptions options) {
+  auto sequence = std::unique_ptr<Sequence>(new Sequence);
+  sequence->engine_ = std::move(engine);
+  sequence->options_ = options;
+  uint32_t most = sequence->engine_->maxContext();
+  sequence->maxContext_ = options.maxContext ? options.maxContext : most;
+  if (sequence->maxContext_ > most)
+    return fail(ErrorKind::Validation, "A context of [{}] was asked for; the engine has at most {}.",
+                options.maxContext, most);
+  PEWTER_TRY_VOID(sequence->allocate());
+  return sequence;
+}
+
+Result<void> Sequence::allocate() {
+  const ModelConfig &c = engine_->config();
+  const Context &context = engine_->context();
+  auto floats = [&](NS::SharedPtr<MTL::Buffer> &buffer, uint64_t count, const char *label) -> Result<void> {
+    PEWTER_TRY(buffer, context.allocate(count * 4, label));
+    return {};
+  };
+  uint32_t parts = (c.vocab + kArgmaxSpan - 1) / kArgmaxSpan;
+  PEWTER_TRY_VOID(floats(a_.tokens, kMaxAhead, "tokens"));
+  PEWTER_TRY_VOID(floats(a_.hidden, c.hidden, "hidden"));
+  PEWTER_TRY_VOID(floats(a_.normed, c.hidden, "normed"));
+  PEWTER_TRY_VOID(floats(a_.postNorm, c.hidden, "post_norm"));
+  PEWTER_TRY_VOID(floats(a_.projected, c.hidden, "projected"));
+  PEWTER_TRY_VOID(floats(a_.q, c.attentionDim(), "q"));
+  PEWTER_TRY_VOID(floats(a_.gate, c.attentionDim(), "gate"));
+  PEWTER_TRY_VOID(floats(a_.attention, c.attentionDim(), "attention"));
+  PEWTER_TRY_VOID(floats(a_.k, c.kvDim(), "k"));
+  PEWTER_TRY_VOID(floats(a_.v, c.kvDim(), "v"));
+  PEWTER_TRY_VOID(floats(a_.partials, uint64_t(c.heads) * 32 * (c.headDim + 2), "attention_partials"));
+  PEWTER_TRY_VOID(floats(a_.ffnGate, c.ffn, "ffn_gate"));
+  PEWTER_TRY_VOID(floats(a_.ffnUp, c.ffn, "ffn_up"));
+  PEWTER_TRY_VOID(floats(a_.logits, c.vocab, "logits"));
+  PEWTER_TRY_VOID(floats(a_.bestValues, parts, "best_values"));
+  PEWTER_TRY_VOID(floats(a_.bestIndices, parts, "best_indices"));
+  PEWTER_TRY_VOID(floats(a_.best, 1, "best"));
+  for (uint32_t l = 0; l < c.layers; ++l) {
+    LayerCache cache;
+    cache.plane.layer = l;
+    cache.plane.capacity = c.sliding[l] ? KvPlane::slidingCapacity(maxContext_, c.window)
+                                        : KvPlane::fullCapacity(maxContext_);
+    cache.blocks = (cache.plane.capacity + 31) / 32;
+    uint64_t bytes = uint64_t(cache.blocks) * 32 * c.kvDim() * engine_->kvElementBytes();
+    PEWTER_TRY(cache.k, context.allocate(bytes, fmt::format("k_cache.{}", l)));
+    PEWTER_TRY(cache.v, context.allocate(bytes, fmt::format("v_cache.{}", l)));
+    caches_.push_back(std::move(cache));
+  }
+  return {};
+}
+
+uint64_t Sequence::cacheBytes() const {
+  uint64_t total = 0;
+  for (const LayerCache &cache : caches_)
+    total += cache.k->length() + cache.v->length();
+  return total;
+}
+
+Result<void> Sequence::checkRoom(size_t tokens) const {
+  if (tokens <= maxContext_ - position_)
+    return {};
+  return fail(ErrorKind::Validation,
+              "The context of {} tokens is full: {} are used and [{}] more were given.", maxContext_,
+              position_, tokens);
+}
+
+Result<void> Sequence::checkToken(uint32_t token) const {
+  if (token < engine_->config().vocab)
+    return {};
+  return fail(ErrorKind::Validation, "Token [{}] is not in the vocabulary of {}.", token,
+              engine_->config().vocab);
+}
+
+Result<void> Sequence::appendRows(uint32_t count) {
+  for (LayerCache &cache : caches_)
+    PEWTER_TRY_VOID(cache.plane.appendBatch(position_, count));
+  return {};
+}
+
+Result<void> Sequence::runDecode(uint32_t token, GraphOptions options) {
+  PEWTER_TRY_VOID(checkRoom(1));
+  PEWTER_TRY_VOID(checkToken(token));
+  PEWTER_TRY(auto permit, engine_->scheduler().acquire(options_.id, WorkKind::Decode));
+  auto before = planes();
+  PEWTER_TRY_VOID(appendRows(1));
+  static_cast<uint32_t *>(a_.tokens->contents())[0] = token;
+  GraphEncoder encoder(engine_->context(), options);
+  DecodeGraph(*this, encoder).encodeToken(position_, 0);
+  if (auto ran = encoder.finish(); !ran) {
+    setPlanes(before);
+    return std::unexpected(std::move(ran).error().whileDoing(fmt::format("decoding token {}", position_)));
+  }
+  ++position_;
+  history_.push_back(token);
+  return {};
+}
+
+Result<void> Sequence::decode(uint32_t token) { return runDecode(token, {.label = "decode"}); }
+
+Result<std::vector<PhaseSample>> Sequence::profileDecode(uint32_t token) {
+  std::vector<PhaseSample> samples;
+  PEWTER_TRY_VOID(runDecode(token, {.label = "profiled decode", .profile = &samples}));
+  return samples;
+}
+
+Result<GraphRecord> Sequence::recordDecode(uint32_t token) {
+  GraphRecord record;
+  PEWTER_TRY_VOID(runDecode(token, {.label = "recorded decode", .record = &record}));
+  return record;
+}
+
+Result<void> Sequence::forceTokens(std::span<const uint32_t> tokens) {
+  PEWTER_TRY_VOID(checkRoom(tokens.size()));
+  for (uint32_t token : tokens)
+    PEWTER_TRY_VOID(checkToken(token));
+  while (!tokens.empty()) {
+    auto count = std::min<size_t>(tokens.size(), kMaxAhead);
+    PEWTER_TRY(auto permit, engine_->scheduler().acquire(options_.id, WorkKind::Decode));
+    std::memcpy(a_.tokens->contents(), tokens.data(), count * 4);
+    std::vector<NS::SharedPtr<MTL::CommandBuffer>> inFlight;
+    auto before = planes();
+    for (uint32_t i = 0; i < count; ++i) {
+      for (LayerCache &cache : caches_)
+        PEWTER_TRY_VOID(cache.plane.append(position_ + i));
+      GraphEncoder encoder(engine_->context(), {.label = "forced decode"});
+      DecodeGraph(*this, encoder).encodeToken(position_ + i, i);
+      inFlight.push_back(encoder.commit());
+    }
+    // The queue runs buffers in order: when the last has ended, all have.
+    PEWTER_TRY_VOID(engine_->context().wait(inFlight.back().get()));
+    for (auto &buffer : inFlight)
+      if (auto ended = engine_->context().wait(buffer.get()); !ended) {
+        setPlanes(before);
+        return ended;
+      }
+    position_ += static_cast<uint32_t>(count);
+    history_.insert(history_.end(), tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(count));
+    tokens = tokens.subspan(count);
+  }
+  return {};
+}
+
+std::span<const float> Sequence::logits() const {
+  return {static_cast<const float *>(a_.logits->contents()), engine_->config().vocab};
+}
+
+Result<uint32_t> Sequence::argmaxOnDevice() {
+  PEWTER_TRY(auto permit, engine_->scheduler().acquire(options_.id, WorkKind::Decode));
+  GraphEncoder encoder(engine_->context(), {.label = "argmax"});
+  encoder.group("argmax");
+  DecodeGraph(*this, encoder).encodeArgmax();
+  PEWTER_TRY_VOID(encoder.finish());
+  uint32_t best = *static_cast<const uint32_t *>(a_.best->contents());
+  if (best == 0xffffffff)
+    return fail(ErrorKind::DeviceLost, "A logit of position {} is not a finite number.", position_);
+  return best;
+}
+
+void Sequence::reset() {
+  for (LayerCache &cache : caches_)
+    cache.plane.clear();
+  position_ = 0;
+  history_.clear();
+}
+
+Result<void> Sequence::truncate(uint32_t position) {
+  for (LayerCache &cache : caches_) {
+    KvPlane probe = cache.plane;
+    PEWTER_TRY_VOID(probe.truncate(position));
+  }
+  for (LayerCache &cache : caches_)
+    PEWTER_TRY_VOID(cache.plane.truncate(position));
+  position_ = position;
+  history_.resize(position);
+  return {};
+}
+
+std::vector<KvPlane> Sequence::planes() const {
+  std::vector<KvPlane> out;
+  for (const LayerCache &cache : caches_)
+    out.push_back(cache.plane);
+  return out;
+}
+void Sequence::setPlanes(const std::vector<KvPlane> &planes) {
+  for (size_t l = 0; l < caches_.size(); ++l)
+    caches_[l].plane = planes[l];
+}
+
+Result<void> Sequence::runChunk(std::span<const uint32_t> tokens, const PrefillOptions &options) {
+  PEWTER_TRY(auto permit, engine_->scheduler().acquire(options_.id, WorkKind::Prefill));
+  auto count = static_cast<uint32_t>(tokens.size());
+  PEWTER_TRY(BatchWorkspace * workspace,
+             engine_->workspace((count + 31) / 32 * 32, options.onLogits != nullptr));
+  auto *ids = static_cast<uint32_t *>(workspace->tokens->contents());
+  std::ranges::copy(tokens, ids);
+  std::fill(ids + count, ids + workspace->stride, 0u);
+  auto before = planes();
+  GraphEncoder encoder(engine_->context(), {.concurrent = !engine_->options().serialPrefill,
+                                            .label = "prefill",
+                                            .profile = options.profile,
+                                            .record = options.record});
+  PEWTER_TRY_VOID(PrefillGraph(*this, encoder, *workspace).encodeChunk(position_, count));
+  if (auto ran = encoder.finish(); !ran) {
+    setPlanes(before);
+    return std::unexpected(std::move(ran).error().whileDoing(
+        fmt::format("prefilling tokens {} to {}", position_, position_ + count)));
+  }
+  if (options.onLogits)
+    options.onLogits(position_, count,
+                     {static_cast<const float *>(workspace->logits->contents()),
+                      uint64_t(engine_->config().vocab) * workspace->stride},
+                     workspace->stride);
+  position_ += count;
+  history_.insert(history_.end(), tokens.begin(), tokens.end());
+  return {};
+}
+
+Result<void> Sequence::prefill(std::span<const uint32_t> tokens, const PrefillOptions &options) {
+  if (tokens.empty())
+    return fail(ErrorKind::Validation, "The prompt has no tokens.");
+  PEWTER_TRY_VOID(checkRoom(tokens.size()));
+  for (uint32_t token : tokens)
+    PEWTER_TRY_VOID(checkToken(token));
+  for (size_t done = 0; done < tokens.size();) {
+    if (options.cancel && options.cancel->load())
+      return fail(ErrorKind::Timeout, "The prompt was cancelled after {} of {} tokens.", done, tokens.size());
+    size_t most = engine_->scheduler().hasWaitingDecode() ? kPrefillRowsWhenBusy : kPrefillRows;
+    if (options.onLogits)
+      most = kPrefillRowsWhenBusy;
+    auto part = tokens.subspan(done, std::min(most, tokens.size() - done));
+    if (part.size() < kFewTokens && !options.onLogits && !options.profile && !options.record)
+      PEWTER_TRY_VOID(forceTokens(part)); // a batch of few rows costs as much as one of 32
+    else
+      PEWTER_TRY_VOID(runChunk(part, options));
+    done += part.size();
+    if (options.progress)
+      options.progress(static_cast<uint32_t>(done));
+  }
+  return {};
+}
+
+} // namespace pewter::muse

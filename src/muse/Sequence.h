@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sequence: one running text: its key-value planes, activations, position and last logits. Work is
+// recorded on one command buffer per token (decode) or per chunk (prefill), under a permit of the
+// engine's scheduler; the position moves only after the device has finished without an error, so a
+// failed or cancelled step leaves the sequence usable.
+//
+// One thread at a time per sequence; sequences of one engine may run from different threads.
+#pragma once
+#include "muse/Engine.h"
+#include "muse/KvPlane.h"
+#include <atomic>
+#include <functional>
+#include <span>
+
+namespace pewter::muse {
+
+struct SequenceOptions {
+  uint32_t id = 0;         ///< For the scheduler; distinct among sequences of an engine.
+  uint32_t maxContext = 0; ///< 0 takes the engine's.
+};
+
+struct PrefillOptions {
+  const std::atomic<bool> *cancel = nullptr;      ///< Looked at between chunks.
+  std::function<void(uint32_t done)> progress = {}; ///< Tokens done.
+  /// Called for each chunk with the logits of every token, by columns: logit `id` of token `t` is at
+  /// id * stride + t.
+  std::function<void(uint32_t first, uint32_t count, std::span<const float> logits, uint32_t stride)>
+      onLogits = {};
+  std::vector<PhaseSample> *profile = nullptr; ///< Time each group.
+  GraphRecord *record = nullptr;
+};
+
+/// Buffers of one sequence, or of one packed row: sizes in elements.
+struct Activations {
+  NS::SharedPtr<MTL::Buffer> tokens;     ///< u32 [kMaxAhead]
+  NS::SharedPtr<MTL::Buffer> hidden;     ///< f32 [hidden]
+  NS::SharedPtr<MTL::Buffer> normed;     ///< f32 [hidden], the residual stream
+  NS::SharedPtr<MTL::Buffer> postNorm;   ///< f32 [hidden]
+  NS::SharedPtr<MTL::Buffer> projected;  ///< f32 [hidden]
+  NS::SharedPtr<MTL::Buffer> q, gate, attention; ///< f32 [heads * headDim]
+  NS::SharedPtr<MTL::Buffer> k, v;       ///< f32 [kvHeads * headDim]
+  NS::SharedPtr<MTL::Buffer> partials;   ///< f32 [heads][32][headDim + 2]
+  NS::SharedPtr<MTL::Buffer> ffnGate, ffnUp; ///< f32 [ffn]
+  NS::SharedPtr<MTL::Buffer> logits;     ///< f32 [vocab]
+  NS::SharedPtr<MTL::Buffer> bestValues, bestIndices, best; ///< argmax: f32, u32 [kArgmaxParts]; u32 [1]
+};
+
+/// The cache of one layer.
+struct LayerCache {
+  KvPlane plane;
+  uint32_t blocks = 0;               ///< Of 32 rows.
+  NS::SharedPtr<MTL::Buffer> k, v;   ///< see kernels/kv_cache.metal
+};
+
+class Sequence {
+public:
+  static constexpr uint32_t kMaxAhead = 64; ///< Known tokens that may be in flight.
+
+  static Result<std::unique_ptr<Sequence>> create(std::shared_ptr<Engine> engine, SequenceOptions options);
+
+  /// Feeds tokens and leaves the logits that follow the last.
+  Result<void> prefill(std::span<const uint32_t> tokens, const PrefillOptions &options);
+  /// Feeds one token and leaves the logits that follow it.
+  Result<void> decode(uint32_t token);
+  /// Feeds known tokens, one command buffer each, waiting only for the last.
+  Result<void> forceTokens(std::span<const uint32_t> tokens);
+  /// One decode with each group timed by the device.
+  Result<std::vector<PhaseSample>> profileDecode(uint32_t token);
+  /// What one decode at the present position would record. Runs it.
+  Result<GraphRecord> recordDecode(uint32_t token);
+
+  std::span<const float> logits() const;
+  /// The device's own argmax of the logits; an error when one is not finite.
+  Result<uint32_t> argmaxOnDevice();
+
+  uint32_t position() const { return position_; }
+  uint32_t maxContext() const { return maxContext_; }
+  const std::vector<uint32_t> &tokens() const { return history_; }
+  const Engine &engine() const { return *engine_; }
+  uint64_t cacheBytes() const;
+
+  void reset();
+  /// Goes back to an earlier position; an error when a ring has dropped rows that would be needed.
+  Result<void> truncate(uint32_t position);
+  /// Position, tokens and cache as bytes, in logical order; and back. Restoring checks everything and
+  /// leaves the sequence as it was when something does not fit.
+  Bytes save() const;
+  Result<void> restore(ByteView bytes);
+
+private:
+  friend class DecodeGraph;
+  friend class PrefillGraph;
+  Sequence() = default;
+  Result<void> allocate();
+  Result<void> checkRoom(size_t tokens) const;
+  Result<void> checkToken(uint32_t token) const;
+  /// Adds the next row to every plane's books.
+  Result<void> appendRows(uint32_t count);
+  Result<void> runDecode(uint32_t token, GraphOptions options);
+  Result<void> runChunk(std::span<const uint32_t> tokens, const PrefillOptions &options);
+  std::vector<KvPlane> planes() const;
+  void setPlanes(const std::vector<KvPlane> &planes);
+
+  std::shared_ptr<Engine> engine_;
+  SequenceOptions options_;
+  uint32_t maxContext_ = 0, position_ = 0;
+  std::vector<uint32_t> history_;
+  Activations a_;
+  std::vector<LayerCache> caches_; ///< [layers]
+};
+
+} // namespace pewter::muse

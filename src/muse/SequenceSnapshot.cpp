@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A snapshot is: "PWKV", version, model identity (layers, key-value width, element bytes), position,
+// tokens, then per layer the first kept position, the number of rows, and the rows in logical order,
+// K before V, each row as plain kvDim elements. Restoring puts rows where a sequence that was fed the
+// tokens would have them (row = position mod capacity), so the next token has the same bits.
+//
+// Tested by tests/engine/Sequences.cpp.
+#include "muse/Sequence.h"
+#include <cstring>
+
+namespace pewter::muse {
+namespace {
+
+constexpr uint32_t kMagic = 0x564b5750, kVersion = 1;
+
+struct Header {
+  uint32_t magic, version, layers, kvDim, elementBytes, position;
+};
+
+/// Copies one row between a plane and plain kvDim elements. `toPlane` says which way.
+void copyRow(const LayerCache &cache, const ModelConfig &c, uint32_t bytes, uint32_t row, std::byte *k,
+             std::byte *v, bool toPlane) {
+  auto *kPlane = static_cast<std::byte *>(cache.k->contents());
+  auto *vPlane = static_cast<std::byte *>(cache.v->contents());
+  auto move = [&](std::byte *plane, std::byte *plain, size_t count) {
+    toPlane ? std::memcpy(plane, plain, count) : std::memcpy(plain, plane, count);
+  };
+  for (uint32_t h = 0; h < c.kvHeads; ++h) {
+    for (uint32_t d = 0; d < c.headDim; ++d) {
+      uint64_t at = ((uint64_t(h) * cache.blocks + row / 32) * c.headDim + d) * 32 + row % 32;
+      move(kPlane + at * bytes, k + (h * c.headDim + d) * bytes, bytes);
+    }
+    uint64_t at = (uint64_t(h) * cache.blocks * 32 + row) * c.headDim;
+    move(vPlane + at * bytes, v + h * c.headDim * bytes, c.headDim * bytes);
+  }
+}
+
+} // namespace
+
+Bytes Sequence::save() const {
+  const ModelConfig &c = engine_->config();
+  uint32_t element = engine_->kvElementBytes(), rowBytes = c.kvDim() * element;
+  Bytes out;
+  auto put = [&](const void *data, size_t size) {
+    const auto *bytes = static_cast<const std::byte *>(data);
+    out.insert(out.end(), bytes, bytes + size);
+  };
+  Header header{kMagic, kVersion, c.layers, c.kvDim(), element, position_};
+  put(&header, sizeof header);
+  put(history_.data(), history_.size() * 4);
+  std::vector<std::byte> k(rowBytes), v(rowBytes);
+  for (const LayerCache &cache : caches_) {
+    const KvPlane &plane = cache.plane;
+    put(&plane.originLogical, 4);
+    put(&plane.length, 4);
+    for (uint32_t p = plane.originLogical; p < plane.end(); ++p) {
+      copyRow(cache, c, element, plane.physicalRow(p), k.data(), v.data(), false);
+      put(k.data(), rowBytes);
+      put(v.data(), rowBytes);
+    }
+  }
+  return out;
+}
+
+Result<void> Sequence::restore(ByteView bytes) {
+  const ModelConfig &c = engine_->config();
+  uint32_t element = engine_->kvElementBytes(), rowBytes = c.kvDim() * element;
+  size_t at = 0;
+  auto take = [&](void *data, size_t size) -> Result<void> {
+    if (bytes.size() - at < size)
+      return fail(ErrorKind::Validation, "The snapshot ends at byte {}; {} more are expected.",
+                  bytes.size(), size - (bytes.size() - at));
+    std::memcpy(data, bytes.data() + at, size);
+    at += size;
+    return {};
+  };
+  Header header{};
+  PEWTER_TRY_VOID(take(&header, sizeof header));
+  if (header.magic != kMagic || header.version != kVersion)
+    return fail(ErrorKind::Validation, "The bytes are not a snapshot of version {}.", kVersion);
+  if (header.layers != c.layers || header.kvDim != c.kvDim() || header.elementBytes != element)
+    return fail(ErrorKind::Validation,
+                "The snapshot is of another model or cache type: [{} layers, {} wide, {} bytes]; {} layers, "
+                "{} wide, {} bytes are expected.",
+                header.layers, header.kvDim, header.elementBytes, c.layers, c.kvDim(), element);
+  if (header.position > maxContext_)
+    return fail(ErrorKind::Validation, "The snapshot has [{}] tokens; the context has room for {}.",
+                header.position, maxContext_);
+  std::vector<uint32_t> history(header.position);
+  PEWTER_TRY_VOID(take(history.data(), history.size() * 4));
+  for (uint32_t token : history)
+    PEWTER_TRY_VOID(checkToken(token));
+  // First look at everything, then write.
+  size_t planesAt = at;
+  for (const LayerCache &cache : caches_) {
+    uint32_t origin = 0, length = 0;
+    PEWTER_TRY_VOID(take(&origin, 4));
+    PEWTER_TRY_VOID(take(&length, 4));
+    uint32_t expected = std::min(header.position, cache.plane.capacity);
+    if (length != expected || origin != header.position - expected)
+      return fail(ErrorKind::Validation,
+                  "Layer {} of the snapshot holds rows [{}, {}); [{}, {}) are expected.",
+                  cache.plane.layer, origin, uint64_t(origin) + length, header.position - expected,
+                  header.position);
+    if ((bytes.size() - at) / (2ull * rowBytes) < length)
+      return fail(ErrorKind::Validation, "The snapshot ends inside layer {}.", cache.plane.layer);
+    at += 2ull * rowBytes * length;
+  }
+  if (at != bytes.size())
+    return fail(ErrorKind::Validation, "The snapshot has [{}] bytes behind its end.", bytes.size() - at);
+  at = planesAt;
+  Bytes row(2ull * rowBytes);
+  for (LayerCache &cache : caches_) {
+    KvPlane &plane = cache.plane;
+    std::memcpy(&plane.originLogical, bytes.data() + at, 4);
+    std::memcpy(&plane.length, bytes.data() + at + 4, 4);
+    at += 8;
+    plane.originPhysical = plane.originLogical % plane.capacity;
+    for (uint32_t p = plane.originLogical; p < plane.end(); ++p) {
+      std::memcpy(row.data(), bytes.data() + at, row.size());
+      copyRow(cache, c, element, plane.physicalRow(p), row.data(), row.data() + rowBytes, true);
+      at += row.size();
+    }
+  }
+  position_ = header.position;
+  history_ = std::move(history);
+  return {};
+}
+
+} // namespace pewter::muse

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// `pewter bench`: prefill and decode rates of a model on this machine, in rows like llama-bench prints,
+// with the share of the memory's measured speed that decoding reaches.
+#include "pewter/Commands.h"
+#include "pewter/EngineOptions.h"
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace pewter::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+double seconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
+
+struct BenchFlags {
+  EngineFlags engine;
+  std::vector<uint32_t> prompts = {128, 512}, depths = {16, 1024, 8192};
+  uint32_t count = 128, repeats = 3;
+  bool json = false, race = false, profile = false;
+};
+
+struct Row {
+  std::string test;
+  std::vector<double> rates; ///< Tokens per second, one per repeat.
+  double gigabytes = 0;      ///< Per second, of weights and cache; decode only.
+  double median() const {
+    auto sorted = rates;
+    std::ranges::sort(sorted);
+    return sorted[sorted.size() / 2];
+  }
+};
+
+/// How fast this machine reads memory: the best of some passes over 256 MiB by `threads` threads.
+double measureReadBandwidth(uint32_t threads) {
+  constexpr size_t kBytes = 256 << 20;
+  std::vector<uint64_t> memory(kBytes / 8, 1);
+  double best = 0;
+  for (int pass = 0; pass < 5; ++pass) {
+    auto start = Clock::now();
+    std::vector<std::thread> workers;
+    std::vector<uint64_t> sums(threads * 8);
+    for (uint32_t t = 0; t < threads; ++t)
+      workers.emplace_back([&, t] {
+        size_t begin = memory.size() / threads * t, end = begin + memory.size() / threads;
+        uint64_t sum[8] = {};
+        for (size_t i = begin; i + 8 <= end; i += 8)
+          for (int j = 0; j < 8; ++j)
+            sum[j] += memory[i + j];
+        for (uint64_t s : sum)
+          sums[t * 8] += s;
+      });
+    for (auto &worker : workers)
+      worker.join();
+    volatile uint64_t sink = sums[0];
+    static_cast<void>(sink);
+    best = std::max(best, kBytes / seconds(start) / 1e9);
+  }
+  return best;
+}
+
+std::vector<uint32_t> someTokens(const muse::Engine &engine, uint32_t count) {
+  std::vector<uint32_t> ids(count);
+  uint32_t state = 12345;
+  for (uint32_t &id : ids) {
+    state = state * 1664525 + 1013904223;
+    id = (state >> 8) % engine.config().vocab;
+  }
+  return ids;
+}
+
+Result<Row> benchPrefill(muse::Sequence &sequence, uint32_t count, uint32_t repeats) {
+  Row row{fmt::format("pp{}", count), {}};
+  auto ids = someTokens(sequence.engine(), count);
+  for (uint32_t r = 0; r <= repeats; ++r) { // the first warms up
+    sequence.reset();
+    auto start = Clock::now();
+    PEWTER_TRY_VOID(sequence.prefill(ids, {}));
+    if (r > 0)
+      row.rates.push_back(count / seconds(start));
+  }
+  return row;
+}
+
+Result<Row> benchDecode(muse::Sequence &sequence, uint32_t depth, uint32_t count, uint32_t repeats) {
+  const muse::ModelConfig &c = sequence.engine().config();
+  Row row{fmt::format("tg{}@{}", count, depth), {}};
+  auto ids = someTokens(sequence.engine(), depth + count * (repeats + 1));
+  sequence.reset();
+  PEWTER_TRY_VOID(sequence.prefill(std::span(ids).first(depth), {}));
+  size_t next = depth;
+  for (uint32_t r = 0; r <= repeats; ++r) {
+    auto start = Clock::now();
+    for (uint32_t i = 0; i < count; ++i)
+      PEWTER_TRY_VOID(sequence.decode(ids[next++]));
+    if (r > 0)
+      row.rates.push_back(count / seconds(start));
+  }
+  uint64_t rows = uint64_t(c.slidingLayers()) * std::min(depth + count, c.window) +
+                  uint64_t(c.fullLayers()) * (depth + count);
+  uint64_t bytes = sequence.engine().weights().streamedBytes() +
+                   rows * 2 * c.kvDim() * sequence.engine().kvElementBytes();
+  row.gigabytes = row.median() * static_cast<double>(bytes) / 1e9;
+  return row;
+}
+
+void print(const Row &row, double bandwidth) {
+  auto [least, most] = std::ranges::minmax(row.rates);
+  fmt::print("| {:<14} | {:>10.2f} | {:>9.2f} - {:<9.2f} |", row.test, row.median(), least, most);
+  if (row.gigabytes > 0)
+    fmt::print(" {:>7.2f} | {:>7.2f} |\n", row.gigabytes, row.gigabytes / bandwidth);
+  else
+    fmt::print(" {:>7} | {:>7} |\n", "", "");
+}
+
+Result<void> run(BenchFlags &flags) {
+  uint32_t threads = flags.engine.threads ? flags.engine.threads : std::thread::hardware_concurrency();
+  double bandwidth = measureReadBandwidth(threads);
+  uint32_t needed = 0;
+  PEWTER_TRY(auto engine, makeEngine(flags.engine));
+  uint32_t most = engine->maxContext();
+  PEWTER_TRY(auto sequence, muse::Sequence::create(engine, {}));
+  std::vector<Row> rows;
+  Json skipped = Json::array();
+  if (!flags.json) {
+    fmt::print("{} on {}, {} kernels, {} threads; memory reads {:.1f} GB/s\n\n", engine->config().name,
+               engine->context().deviceName(), muse::nameOf(engine->context().options().math), threads, bandwidth);
+    fmt::print("| {:<14} | {:>10} | {:>21} | {:>7} | {:>7} |\n", "test", "tok/s", "least - most", "GB/s",
+               "of read");
+    fmt::print("|{:-<16}|{:->12}|{:->23}|{:->9}|{:->9}|\n", "", "", "", "", "");
+  }
+  auto add = [&](Row row) {
+    if (!flags.json)
+      print(row, bandwidth);
+    rows.push_back(std::move(row));
+  };
+  for (uint32_t count : flags.prompts) {
+    needed = count;
+    if (needed > most) {
+      skipped.push_back(fmt::format("pp{}", count));
+      continue;
+    }
+    PEWTER_TRY(Row row, benchPrefill(*sequence, count, flags.repeats));
+    add(std::move(row));
+  }
+  for (uint32_t depth : flags.depths) {
+    needed = depth + flags.count * (flags.repeats + 1);
+    if (needed > most) {
+      skipped.push_back(fmt::format("tg{}@{}", flags.count, depth));
+      continue;
+    }
+    PEWTER_TRY(Row row, benchDecode(*sequence, depth, flags.count, flags.repeats));
+    add(std::move(row));
+  }
+  if (flags.json) {
+    Json out = {{"model", engine->config().name},
+                {"device", engine->context().deviceName()},
+                {"math", std::string(muse::nameOf(engine->context().options().math))},
+                {"matvec", engine->options().matvec},
+                {"threads", threads},
+                {"read_gbs", bandwidth},
+                {"skipped", skipped}};
+    for (const Row &row : rows)
+      out["rows"].push_back({{"test", row.test},
+                             {"tokens_per_second", row.median()},
+                             {"all", row.rates},
+                             {"gbs", row.gigabytes}});
+    fmt::print("{}\n", out.dump());
+  } else if (!skipped.empty()) {
+    fmt::print("\nleft out, the context is {}: {}\n", most, skipped.dump());
+  }
+  return {};
+}
+
+/// The same decode with every matvec geometry, interleaved; the fastest is the choice for this machine.
+Result<void> race(BenchFlags &flags) {
+  struct Runner {
+    std::string name;
+    std::unique_ptr<muse::Sequence> sequence;
+    Row row;
+  };
+  std::vector<Runner> runners;
+  for (const char *name : {"1r1s", "2r1s", "4r2s"}) {
+    EngineFlags engineFlags = flags.engine;
+    engineFlags.matvec = name;
+    PEWTER_TRY(auto engine, makeEngine(engineFlags));
+    PEWTER_TRY(auto sequence, muse::Sequence::create(engine, {.maxContext = std::min(512u, engine->maxContext())}));
+    runners.push_back({name, std::move(sequence), {name, {}}});
+  }
+  for (uint32_t r = 0; r <= flags.repeats; ++r)
+    for (Runner &runner : runners) {
+      auto ids = someTokens(runner.sequence->engine(), 64);
+      runner.sequence->reset();
+      auto start = Clock::now();
+      for (uint32_t id : ids)
+        PEWTER_TRY_VOID(runner.sequence->decode(id));
+      if (r > 0)
+        runner.row.rates.push_back(64 / seconds(start));
+    }
+  auto best = std::ranges::max_element(runners, {}, [](const Runner &r) { return r.row.median(); });
+  for (const Runner &runner : runners)
+    fmt::print("{}  {:10.2f} tok/s  {:5.2f} of the best{}\n", runner.name, runner.row.median(),
+               runner.row.median() / best->row.median(), &runner == &*best ? "  <- use --matvec " + best->name : "");
+  return {};
+}
+
+/// Where the time of a token goes: each group alone, as the device timed it.
+Result<void> profile(BenchFlags &flags) {
+  PEWTER_TRY(auto engine, makeEngine(flags.engine));
+  PEWTER_TRY(auto sequence, muse::Sequence::create(engine, {}));
+  auto ids = someTokens(*engine, 32);
+  PEWTER_TRY_VOID(sequence->prefill(std::span(ids).first(31), {}));
+  PEWTER_TRY(auto samples, sequence->profileDecode(ids[31]));
+  std::vector<std::pair<std::string, std::pair<double, int>>> sums;
+  double total = 0;
+  for (const muse::PhaseSample &sample : samples) {
+    auto found = std::ranges::find(sums, sample.label, [](const auto &s) { return s.first; });
+    if (found == sums.end())
+      found = sums.insert(sums.end(), {sample.label, {0.0, 0}});
+    found->second.first += sample.end - sample.start;
+    ++found->second.second;
+    total += sample.end - sample.start;
+  }
+  fmt::print("{:<22} {:>6} {:>10} {:>7}\n", "group", "count", "ms", "share");
+  for (const auto &[label, sum] : sums)
+    fmt::print("{:<22} {:>6} {:>10.4f} {:>6.1f}%\n", label, sum.second, sum.first * 1e3, 100 * sum.first / total);
+  fmt::print("{:<22} {:>6} {:>10.4f}\n", "sum", samples.size(), total * 1e3);
+  return {};
+}
+
+} // namespace
+
+void addBench(CLI::App &app, int &status) {
+  CLI::App *command = app.add_subcommand("bench", "Measure a model on this machine");
+  auto flags = std::make_shared<BenchFlags>();
+  flags->engine.addTo(*command);
+  command->add_option("-p,--prompts", flags->prompts, "Prompt lengths")->delimiter(',')->capture_default_str();
+  command->add_option("-d,--depths", flags->depths, "Depths of decode")->delimiter(',')->capture_default_str();
+  command->add_option("-n,--count", flags->count, "Tokens to decode")->capture_default_str();
+  command->add_option("-r,--repeats", flags->repeats, "Repeats")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_flag("--json", flags->json, "As JSON");
+  command->add_flag("--race", flags->race, "Compare the matvec geometries");
+  command->add_flag("--phase-profile", flags->profile, "Time each group of one token");
+  command->callback([flags, &status] {
+    auto result = flags->race ? race(*flags) : flags->profile ? profile(*flags) : run(*flags);
+    status = result ? 0 : report(result.error());
+  });
+}
+
+} // namespace pewter::tools
