@@ -56,8 +56,8 @@ void GraphEncoder::barrier(std::initializer_list<MTL::Buffer *> buffers) {
   }
 }
 
-void GraphEncoder::bindAll(const Kernel &kernel, std::initializer_list<View> views,
-                           const void *constants, size_t size) {
+void GraphEncoder::bindAll(const Kernel &kernel, std::initializer_list<View> views, const void *constants,
+                           size_t size, uint32_t threads) {
   encoder_->setComputePipelineState(kernel.pipeline.get());
   NS::UInteger slot = 0;
   for (const View &view : views)
@@ -65,7 +65,7 @@ void GraphEncoder::bindAll(const Kernel &kernel, std::initializer_list<View> vie
   encoder_->setBytes(constants, size, slot);
   if (options_.record) {
     ++options_.record->dispatches;
-    options_.record->groups.back().kernels.push_back(kernel.name);
+    options_.record->groups.back().dispatches.push_back({kernel.name, threads});
   }
 }
 
@@ -73,6 +73,10 @@ NS::SharedPtr<MTL::CommandBuffer> GraphEncoder::commit() {
   encoder_->endEncoding();
   encoder_ = nullptr;
   buffer_->commit();
+  if (options_.record) {
+    ++options_.record->commits;
+    options_.record->concurrent = options_.concurrent;
+  }
   return buffer_;
 }
 
@@ -92,6 +96,8 @@ Result<void> GraphEncoder::finish() {
     return {};
   }
   commit();
+  if (options_.record)
+    ++options_.record->waits;
   return context_.wait(buffer_.get());
 }
 

@@ -30,13 +30,18 @@ struct View {
 
 /// What was recorded: for accounting, and for tests of the rules.
 struct GraphRecord {
+  struct Dispatch {
+    std::string kernel;
+    uint32_t threads; ///< Per threadgroup.
+  };
   struct Group {
     std::string label;
     int layer; ///< -1 outside of layers.
-    std::vector<std::string> kernels;
+    std::vector<Dispatch> dispatches;
   };
   std::vector<Group> groups;
-  uint32_t dispatches = 0, bufferBarriers = 0, resourceBarriers = 0;
+  uint32_t dispatches = 0, bufferBarriers = 0, resourceBarriers = 0, commits = 0, waits = 0;
+  bool concurrent = false;
   std::vector<std::vector<std::string>> barrierResources; ///< Labels, per scoped barrier.
 };
 
@@ -70,7 +75,7 @@ public:
   void dispatch(const Kernel &kernel, std::initializer_list<View> views, const T &constants,
                 MTL::Size groups, uint32_t threads) {
     static_assert(std::is_trivially_copyable_v<T>);
-    bindAll(kernel, views, &constants, sizeof(T));
+    bindAll(kernel, views, &constants, sizeof(T), threads);
     encoder_->dispatchThreadgroups(groups, MTL::Size(threads, 1, 1));
   }
   /// The same with `bytes` of threadgroup memory at index 0.
@@ -78,7 +83,7 @@ public:
   void dispatchWithMemory(const Kernel &kernel, std::initializer_list<View> views, const T &constants,
                           uint32_t bytes, MTL::Size groups, uint32_t threads) {
     static_assert(std::is_trivially_copyable_v<T>);
-    bindAll(kernel, views, &constants, sizeof(T));
+    bindAll(kernel, views, &constants, sizeof(T), threads);
     encoder_->setThreadgroupMemoryLength((bytes + 15) / 16 * 16, 0);
     encoder_->dispatchThreadgroups(groups, MTL::Size(threads, 1, 1));
   }
@@ -87,7 +92,7 @@ public:
   void dispatchWithTail(const Kernel &kernel, std::initializer_list<View> views, const T &constants,
                         View tail, MTL::Size groups, uint32_t threads) {
     static_assert(std::is_trivially_copyable_v<T>);
-    bindAll(kernel, views, &constants, sizeof(T));
+    bindAll(kernel, views, &constants, sizeof(T), threads);
     encoder_->setBuffer(tail.buffer, tail.offset, views.size() + 1);
     encoder_->dispatchThreadgroups(groups, MTL::Size(threads, 1, 1));
   }
@@ -97,7 +102,7 @@ public:
                   const T &constants, uint32_t count) {
     if (count == 0)
       return;
-    bindAll(kernel, views, &constants, sizeof(T));
+    bindAll(kernel, views, &constants, sizeof(T), std::min(count, 256u));
     encoder_->dispatchThreads(MTL::Size(count, 1, 1), MTL::Size(std::min(count, 256u), 1, 1));
   }
 
@@ -110,8 +115,8 @@ public:
 private:
   void begin();
   void endProfiledGroup();
-  void bindAll(const Kernel &kernel, std::initializer_list<View> views,
-               const void *constants, size_t size);
+  void bindAll(const Kernel &kernel, std::initializer_list<View> views, const void *constants, size_t size,
+               uint32_t threads);
 
   const Context &context_;
   GraphOptions options_;

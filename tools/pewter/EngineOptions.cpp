@@ -85,7 +85,7 @@ Result<std::shared_ptr<muse::Engine>> makeEngine(const EngineFlags &flags) {
   ProgressLine progress(flags.quiet);
   progress.show("load", 0);
   if (flags.threads)
-    ::setenv("PEWTER_CPU_THREADS", std::to_string(flags.threads).c_str(), 1);
+    ::setenv("PEWTER_THREADS", std::to_string(flags.threads).c_str(), 1);
   muse::ContextOptions options;
   options.math = flags.math == "strict" ? muse::MathMode::Strict : muse::MathMode::Fast;
   options.device = flags.device;
