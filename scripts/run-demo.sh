@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh
 cmake --preset release >/dev/null
 cmake --build --preset release --target pewter-cli
-build/release/bin/pewter toggles
+build/release/bin/pewter generate -p "Once upon a time there was a shy owl named" -n 160 --temp 0.7 --seed 4
