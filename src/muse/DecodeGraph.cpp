@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/engine/GraphRules.cpp (the order of groups) and tests/engine/Goldens.cpp.
+// Tested by tests/seed/SeedTable.cpp (the order of groups) and tests/engine/Goldens.cpp.
 #include "muse/DecodeGraph.h"
 #include "muse/KernelArguments.h"
 

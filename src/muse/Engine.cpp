@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/engine/.
+// Tested by tests/engine/Goldens.cpp and tests/seed/SeedTable.cpp.
 #include "muse/Engine.h"
 #include <algorithm>
 #include <cmath>

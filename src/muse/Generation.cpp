@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/engine/Generation.cpp.
+// Tested by tests/engine/Goldens.cpp.
 #include "muse/Generation.h"
 #include <chrono>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/engine/GraphRules.cpp.
+// Tested by tests/seed/SeedTable.cpp.
 #include "muse/GraphEncoder.h"
 
 namespace pewter::muse {

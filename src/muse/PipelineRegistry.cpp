@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/engine/Context.cpp.
+// Tested by tests/seed/SeedTable.cpp.
 #include "muse/PipelineRegistry.h"
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/engine/Weights.cpp.
+// Tested by tests/seed/SeedTable.cpp and tests/engine/Sequences.cpp.
 #include "muse/Weights.h"
 #include "muse/Dequantize.h"
 #include <cstring>
