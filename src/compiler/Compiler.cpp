@@ -3,11 +3,12 @@
 // them and says what is not there.
 #include "compiler/Compiler.h"
 #include "PewterBuildId.h"
-#include "cpu/codegen/CompileKernel.h"
 #include "air/ir/Canonicalize.h"
 #include "cuda/abi/KernelImage.h"
 #include "cuda/codegen/Pipeline.h"
 #include "air/ir/LibraryBuilder.h"
+#include "cpu/codegen/CompileKernel.h"
+#include "msl/Compile.h"
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
@@ -15,13 +16,6 @@
 namespace pewter::compiler {
 
 namespace {
-
-Result<LibraryImage> compileSource(const SourceRequest &request) {
-  return fail(ErrorKind::Unsupported,
-              "Source \"{}\" cannot be compiled: this build has no MSL "
-              "front-end.",
-              request.fileName);
-}
 
 Result<LibraryImage> linkAir(const std::vector<Bytes> &modules) {
   air::ir::LibraryBuilder builder;
@@ -86,7 +80,7 @@ Result<Bytes> emit(const KernelRequest &request, EmitKind kind) {
   return Bytes(view.begin(), view.end());
 }
 
-constexpr EntryPoints kEntryPoints{PEWTER_BUILD_ID, compileSource, linkAir,
+constexpr EntryPoints kEntryPoints{PEWTER_BUILD_ID, msl::compileSource, linkAir,
                                    describeModule,  compileKernel, emit};
 
 } // namespace

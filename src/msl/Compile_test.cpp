@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "msl/TestCompile.h"
+#include <gmock/gmock.h>
+
+namespace pewter::msl {
+namespace {
+
+using compiler::MathMode;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char kSaxpy[] = R"(#include <metal_stdlib>
+using namespace metal;
+kernel void saxpy(device const float *x [[buffer(0)]], device float *y [[buffer(1)]],
+                  constant float &a [[buffer(2)]], uint i [[thread_position_in_grid]]) {
+  y[i] = a * x[i] + exp(y[i]);
+}
+)";
+
+size_t castsIn(const CompiledSource &compiled) {
+  size_t count = 0;
+  for (const auto &module : compiled.modules)
+    for (const llvm::Function &function : *module)
+      for (const llvm::Instruction &instruction : llvm::instructions(function))
+        count += llvm::isa<llvm::AddrSpaceCastInst>(instruction);
+  return count;
+}
+
+TEST(Compile, GivesEntryPointsTheSignaturesOfAir) {
+  const auto compiled = compileForTest(R"(#include <metal_stdlib>
+kernel void k(device float *a, constant uint &n, threadgroup float4 *t [[threadgroup(0)]],
+              uint3 g [[thread_position_in_grid]], ushort l [[thread_index_in_simdgroup]]) {
+  t[l] = float(n);
+  a[g.z] = t[0].y;
+}
+)");
+  ASSERT_TRUE(compiled->ok) << compiled->diagnostics;
+  llvm::Function *kernel = compiled->kernel("k");
+  ASSERT_NE(kernel, nullptr);
+  std::string type;
+  llvm::raw_string_ostream stream(type);
+  kernel->getFunctionType()->print(stream);
+  EXPECT_EQ(type, "void (ptr addrspace(1), ptr addrspace(2), ptr addrspace(3), <3 x i32>, i16)");
+  EXPECT_EQ(castsIn(*compiled), 0u);
+}
+
+TEST(Compile, ChoosesMathFunctionsAndFlagsByMode) {
+  const auto fast = compileForTest(kSaxpy);
+  ASSERT_TRUE(fast->ok) << fast->diagnostics;
+  EXPECT_THAT(fast->text(), HasSubstr("@air.fast_exp.f32"));
+  EXPECT_THAT(fast->text(), HasSubstr("fmul reassoc nsz arcp contract afn"));
+  EXPECT_THAT(fast->text(), Not(HasSubstr("nnan")));
+
+  const auto safe = compileForTest(kSaxpy, MathMode::Safe);
+  ASSERT_TRUE(safe->ok) << safe->diagnostics;
+  EXPECT_THAT(safe->text(), HasSubstr("@air.exp.f32"));
+  EXPECT_THAT(safe->text(), HasSubstr("llvm.fmuladd.f32"));
+  for (const char *flag : {"reassoc", "contract ", "afn", "arcp"})
+    EXPECT_THAT(safe->text(), Not(HasSubstr(flag)));
+}
+
+TEST(Compile, HonoursAMathModePragmaInsideAFunction) {
+  const auto compiled = compileForTest(R"(#include <metal_stdlib>
+kernel void safe(device float *a, uint i [[thread_position_in_grid]]) {
+#pragma METAL fp math_mode(safe)
+  a[i] = a[i] / 3.0f;
+}
+kernel void fast(device float *a, uint i [[thread_position_in_grid]]) { a[i] = a[i] / 3.0f; }
+)");
+  ASSERT_TRUE(compiled->ok) << compiled->diagnostics;
+  for (const llvm::Instruction &instruction : llvm::instructions(*compiled->kernel("safe")))
+    if (llvm::isa<llvm::FPMathOperator>(instruction)) {
+      EXPECT_FALSE(instruction.getFastMathFlags().any());
+    }
+  bool flagged = false;
+  for (const llvm::Instruction &instruction : llvm::instructions(*compiled->kernel("fast")))
+    flagged |= llvm::isa<llvm::FPMathOperator>(instruction) && instruction.getFastMathFlags().any();
+  EXPECT_TRUE(flagged);
+}
+
+TEST(Compile, KeepsTestsForInfinityInFastMode) {
+  const auto compiled = compileForTest(R"(#include <metal_stdlib>
+kernel void k(device float *a, uint i [[thread_position_in_grid]]) {
+  float m = -INFINITY;
+  m = metal::max(m, a[i]);
+  if (m == -INFINITY) a[i] = 7;
+  if (metal::isnan(a[i])) a[i] = 8;
+}
+)");
+  ASSERT_TRUE(compiled->ok) << compiled->diagnostics;
+  EXPECT_THAT(compiled->text(), HasSubstr("0xFFF0000000000000"));
+}
+
+TEST(Compile, PutsOneKernelInEachModule) {
+  const auto compiled = compileForTest(R"(#include <metal_stdlib>
+template <typename T> kernel void copy(device T *a, device const T *b, uint i [[thread_position_in_grid]]) { a[i] = b[i]; }
+typedef decltype(copy<float>) copy_t;
+template [[host_name("copy_f32")]] [[host_name("copy_f32_too")]] kernel void copy<float>(device float *, device const float *, uint);
+template [[host_name("copy_i8")]] kernel void copy<char>(device char *, device const char *, uint);
+[[kernel]] void plain(device int *a) { a[0] = 1; }
+)");
+  ASSERT_TRUE(compiled->ok) << compiled->diagnostics;
+  EXPECT_EQ(compiled->modules.size(), 4u);
+  for (const char *name : {"copy_f32", "copy_f32_too", "copy_i8", "plain"})
+    EXPECT_NE(compiled->kernel(name), nullptr) << name;
+}
+
+TEST(Compile, KeepsOverloadsByAddressSpaceApart) {
+  const auto compiled = compileForTest(R"(#include <metal_stdlib>
+struct Value {
+  float x;
+  operator float() const device { return x + 1; }
+  operator float() const threadgroup { return x + 2; }
+  operator float() const constant { return x + 3; }
+  operator float() const thread { return x + 4; }
+};
+template <class T> struct space { static constexpr constant int value = 0; };
+template <class T> struct space<device T *> { static constexpr constant int value = 1; };
+template <class T> struct space<threadgroup T *> { static constexpr constant int value = 3; };
+static_assert(space<device float *>::value == 1 && space<threadgroup int *>::value == 3, "");
+kernel void k(device Value *d, constant Value &c, device float *out) {
+  threadgroup Value t[4];
+  t[0].x = d[0].x;
+  Value local = d[0];
+  out[0] = float(d[0]);
+  out[1] = float(c);
+  out[2] = float(t[0]);
+  out[3] = float(local);
+}
+)");
+  ASSERT_TRUE(compiled->ok) << compiled->diagnostics;
+  for (const char *sum : {"1.000000e+00", "2.000000e+00", "3.000000e+00", "4.000000e+00"})
+    EXPECT_THAT(compiled->text(), HasSubstr(sum));
+  EXPECT_EQ(castsIn(*compiled), 0u);
+}
+
+TEST(Compile, RepairsConditionalsAndCastsInASecondRun) {
+  const auto compiled = compileForTest(R"(#include <metal_stdlib>
+using namespace metal;
+kernel void k(device const float2 *a, device float2 *b, device bfloat *c, device half *h, uint i [[thread_position_in_grid]]) {
+  float2 zero = float2(0);
+  b[i] = i > 3 ? a[i] : zero;
+  b[i] += i > 4 ? a[i] : float2(1, 2);
+  c[i] = static_cast<bfloat>(h[i]);
+}
+)");
+  ASSERT_TRUE(compiled->ok) << compiled->diagnostics;
+  EXPECT_EQ(compiled->diagnostics, "");
+}
+
+TEST(Compile, TakesMacrosAndIncludesFromTheRequest) {
+  compiler::SourceRequest request;
+  request.source = "#include \"shapes/box.h\"\n"
+                   "#if WIDTH != 5 || __METAL_VERSION__ != 310 || !defined(FLAG)\n#error wrong\n#endif\n"
+                   "kernel void k(device Box *b) { b->w = WIDTH; }\n";
+  request.includeFiles["shapes/box.h"] = "#include \"side.h\"\nstruct Box { side w; };\n";
+  request.includeFiles["shapes/side.h"] = "typedef int side;\n";
+  request.macros = {{"WIDTH", "5"}, {"FLAG", ""}};
+  request.languageVersion = 0x30001;
+  const auto compiled = compileForTest(request);
+  ASSERT_TRUE(compiled->ok) << compiled->diagnostics;
+  EXPECT_NE(compiled->kernel("k"), nullptr);
+}
+
+TEST(Compile, ReportsErrorsInMetalsForm) {
+  const auto compiled = compileForTest("#include <metal_stdlib>\nusing namespace metal;\n"
+                                       "kernel void k(device float4 *a) {\n"
+                                       "  threadgroup float *t = a;\n  a[0] = dott(a[1], a[2]);\n}\n");
+  ASSERT_FALSE(compiled->ok);
+  EXPECT_THAT(compiled->diagnostics, HasSubstr("program_source:4:22: error: "));
+  EXPECT_THAT(compiled->diagnostics, HasSubstr("'device float4 *'"));
+  EXPECT_THAT(compiled->diagnostics, HasSubstr("program_source:5:10: error: use of undeclared identifier 'dott'"));
+  EXPECT_THAT(compiled->diagnostics, Not(HasSubstr("prelude")));
+  EXPECT_THAT(compiled->diagnostics, Not(HasSubstr("address_space")));
+}
+
+TEST(Compile, EmptySourceIsAnEmptyLibrary) {
+  const auto compiled = compileForTest("");
+  ASSERT_TRUE(compiled->ok) << compiled->diagnostics;
+  EXPECT_TRUE(compiled->modules.empty());
+}
+
+TEST(Compile, RecursionIsAnErrorNotACrash) {
+  const auto compiled = compileForTest("int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n"
+                                       "kernel void k(device int *a) { a[0] = f(a[1]); }\n");
+  ASSERT_FALSE(compiled->ok);
+  EXPECT_THAT(compiled->diagnostics, HasSubstr("'k'"));
+}
+
+} // namespace
+} // namespace pewter::msl

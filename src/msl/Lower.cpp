@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps and why they stand in this order:
+//   1. Annotation calls go first: they pin an alloca per parameter.
+//   2. Function constants take their shape while each load still names its variable.
+//   3. Threadgroup variables lose initialisers, guards and linkage that AIR does not have.
+//   4. Conversions to integers saturate before anything can call them poison.
+//   5. Entry points, then everything else is internal and always inlined: a function that takes a
+//      generic pointer (`this`, a reference) has no meaning in AIR on its own.
+//   6. Per kernel: SROA, InferAddressSpaces and a little cleaning, then its own module.
+// Full optimisation belongs to the pipeline stage, when function constants are known.
+//
+// Tested by: Compile_test.cpp.
+#include "msl/Lower.h"
+#include "msl/EntryPoints.h"
+#include "msl/FunctionConstants.h"
+#include "msl/KernelModule.h"
+#include "msl/Textures.h"
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+namespace pewter::msl {
+
+using namespace llvm;
+
+namespace {
+
+constexpr unsigned kThreadgroupSpace = 3;
+
+void dropAnnotations(Module &module) {
+  for (Function &function : make_early_inc_range(module))
+    if (function.getName().starts_with("llvm.var.annotation") ||
+        function.getName().starts_with("llvm.ptr.annotation")) {
+      for (User *user : make_early_inc_range(function.users()))
+        if (auto *call = dyn_cast<CallInst>(user)) {
+          if (!call->getType()->isVoidTy())
+            call->replaceAllUsesWith(call->getArgOperand(0));
+          call->eraseFromParent();
+        }
+    }
+  if (GlobalVariable *list = module.getGlobalVariable("llvm.global.annotations"))
+    list->eraseFromParent();
+}
+
+/// The guard of a local static's initialiser: always passed, so that the initialiser never runs.
+void dropGuards(Module &module) {
+  for (GlobalVariable &global : module.globals()) {
+    if (!global.getName().starts_with("_ZGV"))
+      continue;
+    for (User *user : make_early_inc_range(global.users())) {
+      if (auto *load = dyn_cast<LoadInst>(user)) {
+        load->replaceAllUsesWith(ConstantInt::get(load->getType(), 1));
+        load->eraseFromParent();
+      } else if (auto *store = dyn_cast<StoreInst>(user)) {
+        store->eraseFromParent();
+      }
+    }
+  }
+}
+
+void shapeThreadgroupVariables(Module &module) {
+  for (GlobalVariable &global : module.globals()) {
+    if (global.getAddressSpace() != kThreadgroupSpace || !global.hasInitializer())
+      continue;
+    global.setInitializer(UndefValue::get(global.getValueType()));
+    global.setLinkage(GlobalValue::InternalLinkage);
+    global.setComdat(nullptr);
+    global.setConstant(false);
+  }
+}
+
+// Metal leaves a float out of an integer's range undefined; LLVM makes it poison, which spreads.
+void saturateConversions(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : make_early_inc_range(instructions(function))) {
+      const unsigned opcode = instruction.getOpcode();
+      if (opcode != Instruction::FPToSI && opcode != Instruction::FPToUI)
+        continue;
+      Type *types[] = {instruction.getType(), instruction.getOperand(0)->getType()};
+      Function *intrinsic = Intrinsic::getOrInsertDeclaration(
+          &module, opcode == Instruction::FPToSI ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
+          types);
+      auto *call = CallInst::Create(intrinsic, instruction.getOperand(0), "",
+                                    instruction.getIterator());
+      instruction.replaceAllUsesWith(call);
+      instruction.eraseFromParent();
+    }
+}
+
+/// Library functions whose name depends on the math mode: air.mode_exp.f32.
+void chooseMathFunctions(Module &module, compiler::MathMode mode) {
+  for (Function &function : make_early_inc_range(module)) {
+    StringRef name = function.getName();
+    if (!name.consume_front("air.mode_"))
+      continue;
+    const std::string chosen =
+        ((mode == compiler::MathMode::Safe ? "air." : "air.fast_") + name).str();
+    if (Function *existing = module.getFunction(chosen)) {
+      function.replaceAllUsesWith(existing);
+      function.eraseFromParent();
+    } else {
+      function.setName(chosen);
+    }
+  }
+}
+
+/// Only operations across lanes and barriers are convergent; the language mode makes every call so.
+bool crossesLanes(StringRef name) {
+  for (const char *prefix : {"air.simd", "air.quad", "air.wg.", "air.sample"})
+    if (name.starts_with(prefix))
+      return true;
+  return false;
+}
+
+void relaxConvergence(Module &module) {
+  for (Function &function : module) {
+    if (!function.isDeclaration() || !function.getName().starts_with("air.") ||
+        crossesLanes(function.getName()))
+      continue;
+    function.removeFnAttr(Attribute::Convergent);
+    for (User *user : function.users())
+      if (auto *call = dyn_cast<CallInst>(user))
+        call->removeFnAttr(Attribute::Convergent);
+  }
+}
+
+void internalize(Module &module, const std::set<Function *> &entries) {
+  for (Function &function : module) {
+    if (function.isDeclaration() || entries.contains(&function))
+      continue;
+    function.setLinkage(GlobalValue::InternalLinkage);
+    function.setComdat(nullptr);
+    function.setVisibility(GlobalValue::DefaultVisibility);
+    function.removeFnAttr(Attribute::NoInline);
+    function.removeFnAttr(Attribute::OptimizeNone);
+    function.addFnAttr(Attribute::AlwaysInline);
+  }
+  for (GlobalVariable &global : module.globals())
+    if (global.hasInitializer() && !global.getName().starts_with("llvm.")) {
+      global.setLinkage(GlobalValue::InternalLinkage);
+      global.setComdat(nullptr);
+    }
+}
+
+/// The analyses that the few passes below need.
+class Passes {
+public:
+  Passes() {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(groups_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, groups_, modules_);
+    cleaning_.addPass(SROAPass(SROAOptions::ModifyCFG));
+    cleaning_.addPass(InferAddressSpacesPass(0));
+    cleaning_.addPass(EarlyCSEPass());
+    cleaning_.addPass(SimplifyCFGPass());
+  }
+  void inlineAll(Module &module) {
+    ModulePassManager manager;
+    manager.addPass(GlobalDCEPass());
+    manager.addPass(AlwaysInlinerPass(/*InsertLifetime=*/false));
+    manager.run(module, modules_);
+    modules_.clear();
+    functions_.clear();
+  }
+  void clean(Function &function) {
+    cleaning_.run(function, functions_);
+    functions_.clear(function, function.getName());
+  }
+
+private:
+  LoopAnalysisManager loops_;
+  FunctionAnalysisManager functions_;
+  CGSCCAnalysisManager groups_;
+  ModuleAnalysisManager modules_;
+  PassBuilder builder_;
+  FunctionPassManager cleaning_;
+};
+
+const Function *calledHelper(const Function &function) {
+  for (const Instruction &instruction : instructions(function))
+    if (const auto *call = dyn_cast<CallBase>(&instruction))
+      if (const Function *callee = call->getCalledFunction(); !callee || !callee->isDeclaration())
+        return callee ? callee : &function;
+  return nullptr;
+}
+
+Bytes bitcodeOf(const Module &module) {
+  SmallVector<char, 0> buffer;
+  raw_svector_ostream stream(buffer);
+  WriteBitcodeToFile(module, stream);
+  const auto *data = reinterpret_cast<const std::byte *>(buffer.data());
+  return Bytes(data, data + buffer.size());
+}
+
+} // namespace
+
+Result<std::vector<LoweredKernel>> lower(std::unique_ptr<Module> module, KernelTable table,
+                                         const compiler::SourceRequest &request) {
+  dropAnnotations(*module);
+  returnTexels(*module);
+  chooseMathFunctions(*module, request.mathMode);
+  ConstantShape shape = shapeConstants(*module, table);
+  dropGuards(*module);
+  shapeThreadgroupVariables(*module);
+  saturateConversions(*module);
+  relaxConvergence(*module);
+
+  std::vector<Function *> entries;
+  for (const KernelEntry &kernel : table.kernels) {
+    PEWTER_TRY(Function * entry, makeEntryPoint(*module, kernel));
+    entries.push_back(entry);
+  }
+  std::set<Function *> kept(entries.begin(), entries.end());
+  for (const StaticInitializer &initializer : shape.initializers)
+    kept.insert(initializer.function);
+  internalize(*module, kept);
+  for (const StaticInitializer &initializer : shape.initializers) {
+    // External until taken apart, so that nothing removes them as unused.
+    initializer.function->setLinkage(GlobalValue::ExternalLinkage);
+    initializer.function->setComdat(nullptr);
+  }
+
+  Passes passes;
+  passes.inlineAll(*module);
+  for (const StaticInitializer &initializer : shape.initializers)
+    passes.clean(*initializer.function);
+  readInitializers(shape);
+
+  std::vector<LoweredKernel> lowered;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const KernelEntry &kernel = table.kernels[i];
+    if (const Function *helper = calledHelper(*entries[i]))
+      return fail(ErrorKind::Compile,
+                  "error: kernel '{}' calls a function through a pointer or recursively ({}), which "
+                  "Metal does not allow\n",
+                  kernel.reflection.name, demangle(helper->getName().str()));
+    passes.clean(*entries[i]);
+    KernelModule made = extractKernel(*entries[i], kernel, shape, request);
+    makeSamplerStates(*made.module);
+    std::string broken;
+    raw_string_ostream stream(broken);
+    if (verifyModule(*made.module, &stream))
+      return fail(ErrorKind::Internal, "Kernel \"{}\" is not valid LLVM IR: {}",
+                  kernel.reflection.name, broken);
+    LoweredKernel result{kernel.reflection, bitcodeOf(*made.module)};
+    result.reflection.constants = std::move(made.constants);
+    lowered.push_back(std::move(result));
+  }
+  return lowered;
+}
+
+} // namespace pewter::msl

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a translation unit says about its kernels, read from the AST after parsing: names, arguments
+// with slots and layouts, function constants. Also the checks that are MSL's rather than C++'s: a
+// kernel returns void, each pointer argument has an address space, slots are in range and used once,
+// coordinates have a type that can hold them, no two kernels share a name.
+//
+// Plain data; nothing of clang's outlives the run that made it.
+#pragma once
+#include "air/Reflection.h"
+#include "msl/frontend/Diagnostics.h"
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Decl.h>
+#include <clang/CodeGen/ModuleBuilder.h>
+
+namespace pewter::msl {
+
+struct KernelEntry {
+  air::KernelReflection reflection; ///< Without function constants: what is used shows in the IR.
+  std::string symbol;               ///< The C++ function that the entry point calls.
+  /// Per argument, the symbol of the constant that gates it; "" for none.
+  std::vector<std::string> gates;
+  std::vector<std::string> gateTypes; ///< MSL type name of each gate.
+  std::vector<std::string> gateNames; ///< Source name of each gate.
+};
+
+struct ConstantEntry {
+  air::FunctionConstant constant;
+  std::string symbol;
+  std::string typeCode; ///< Itanium code of the type, as placeholders are named by.
+};
+
+struct KernelTable {
+  std::vector<KernelEntry> kernels;
+  std::vector<ConstantEntry> constants;
+};
+
+KernelTable readKernelTable(clang::ASTContext &context,
+                            const std::vector<clang::Decl *> &declarations,
+                            clang::CodeGenerator &generator, Diagnostics &diagnostics);
+
+} // namespace pewter::msl

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The look-ahead of the token rewriter: which declaration or expression a token begins or ends.
+#include "msl/frontend/TokenRewriter.h"
+
+namespace pewter::msl {
+
+using namespace clang;
+
+namespace {
+
+/// How far a look-ahead goes inside one declaration or expression.
+constexpr size_t kLookAhead = 4096;
+
+bool isOpening(const Token &token) {
+  return token.isOneOf(tok::l_paren, tok::l_square, tok::l_brace);
+}
+bool isClosing(const Token &token) {
+  return token.isOneOf(tok::r_paren, tok::r_square, tok::r_brace);
+}
+
+bool isVectorTypeName(const Token &token) {
+  const IdentifierInfo *identifier = identifierOf(token);
+  if (!identifier)
+    return false;
+  llvm::StringRef name = identifier->getName();
+  if (name.size() < 4 || name.back() < '2' || name.back() > '4')
+    return false;
+  name = name.drop_back();
+  for (const char *scalar : {"float", "half", "bfloat", "int", "uint", "short", "ushort", "char",
+                             "uchar", "long", "ulong", "bool"})
+    if (name == scalar)
+      return true;
+  return false;
+}
+
+} // namespace
+
+bool TokenRewriter::atStatementStart() const {
+  const Tokens &done = out_.tokens();
+  for (size_t k = done.size(); k-- > 0;) {
+    if (isWord(done[k], "const") || isWord(done[k], "constexpr") || isWord(done[k], "volatile") ||
+        isWord(done[k], "static"))
+      continue;
+    return done[k].isOneOf(tok::l_brace, tok::r_brace, tok::semi, tok::colon) ||
+           done[k].isAnnotation();
+  }
+  return true;
+}
+
+bool TokenRewriter::followsStorageClass() const {
+  const Tokens &done = out_.tokens();
+  for (size_t k = done.size(); k-- > 0;) {
+    if (isWord(done[k], "static") || isWord(done[k], "extern"))
+      return true;
+    if (!isWord(done[k], "const") && !isWord(done[k], "constexpr") && !isWord(done[k], "inline"))
+      return false;
+  }
+  return false;
+}
+
+// `) [const] SPACE` followed by what may follow a method's qualifiers.
+bool TokenRewriter::qualifiesMethod(size_t i) const {
+  const Tokens &done = out_.tokens();
+  size_t k = done.size();
+  while (k > 0 && (isWord(done[k - 1], "const") || isWord(done[k - 1], "volatile")))
+    --k;
+  if (k == 0 || done[k - 1].isNot(tok::r_paren))
+    return false;
+  const Token &after = next(i);
+  return after.isOneOf(tok::l_brace, tok::colon, tok::semi, tok::equal, tok::arrow) ||
+         isWord(after, "const") || isWord(after, "noexcept");
+}
+
+// Does the declaration that begins at i declare an object (not a pointer, reference or function)?
+bool TokenRewriter::declaresObject(size_t i) const {
+  AngleDepth angles;
+  const size_t limit = std::min(in_.size(), i + kLookAhead);
+  for (size_t k = i + 1; k < limit; ++k) {
+    const Token &token = in_[k];
+    angles.see(token);
+    if (token.is(tok::l_paren)) {
+      if (angles.outside() && !isWord(in_[k - 1], "alignas") && !isWord(in_[k - 1], "decltype"))
+        return false;
+      k = closingIndex(in_, k, tok::l_paren, tok::r_paren);
+    } else if (token.is(tok::l_square) && next(k).is(tok::l_square)) {
+      k = closingIndex(in_, k, tok::l_square, tok::r_square);
+    } else if (angles.outside()) {
+      if (token.isOneOf(tok::star, tok::amp, tok::ampamp, tok::r_paren, tok::r_brace, tok::eof))
+        return false;
+      if (token.isOneOf(tok::semi, tok::l_square, tok::equal, tok::comma, tok::l_brace))
+        return true;
+    }
+  }
+  return false;
+}
+
+// A threadgroup variable cannot be initialised: `threadgroup float b[32] = {0}` loses its `= {0}`.
+void TokenRewriter::dropInitializers(size_t i) {
+  int depth = 0;
+  for (size_t k = i + 1; k < in_.size(); ++k) {
+    if (isOpening(in_[k]))
+      ++depth;
+    else if (isClosing(in_[k]))
+      --depth;
+    else if (depth == 0 && in_[k].is(tok::semi))
+      return;
+    else if (depth == 0 && in_[k].is(tok::equal)) {
+      size_t end = k;
+      int inner = 0;
+      for (; end + 1 < in_.size(); ++end) {
+        if (isOpening(in_[end]))
+          ++inner;
+        else if (isClosing(in_[end]))
+          --inner;
+        else if (inner == 0 && in_[end].isOneOf(tok::semi, tok::comma))
+          break;
+      }
+      skip_[k] = end - 1;
+      k = end - 1;
+    }
+    if (depth < 0)
+      return;
+  }
+}
+
+size_t TokenRewriter::functionConstantAttribute(size_t i) const {
+  constexpr size_t kLongestDeclaration = 40;
+  const size_t limit = std::min(in_.size() - 1, i + kLongestDeclaration);
+  for (size_t k = i + 1; k + 2 < limit; ++k) {
+    if (in_[k].is(tok::l_square) && in_[k + 1].is(tok::l_square))
+      return isWord(in_[k + 2], "function_constant") ? k : 0;
+    if (in_[k].isOneOf(tok::semi, tok::l_paren, tok::r_paren, tok::equal, tok::comma, tok::star,
+                       tok::amp, tok::l_brace))
+      return 0;
+  }
+  return 0;
+}
+
+size_t TokenRewriter::conditionalColon(size_t question) const {
+  int depth = 0;
+  int nested = 0;
+  const size_t limit = std::min(in_.size(), question + kLookAhead);
+  for (size_t k = question + 1; k < limit; ++k) {
+    if (isOpening(in_[k])) {
+      ++depth;
+    } else if (isClosing(in_[k])) {
+      if (--depth < 0)
+        return 0;
+    } else if (depth == 0) {
+      if (in_[k].is(tok::question))
+        ++nested;
+      else if (in_[k].is(tok::colon) && nested-- == 0)
+        return k;
+      else if (in_[k].is(tok::semi))
+        return 0;
+    }
+  }
+  return 0;
+}
+
+// c ? A : B with operands in different spaces: fine for a built-in vector, ill-formed for a class.
+// `<<=` on both arms loads the value; being an assignment operator it needs no parentheses.
+void TokenRewriter::markConditionals() {
+  for (size_t i = 0; i + 2 < in_.size(); ++i) {
+    if (in_[i].isNot(tok::question))
+      continue;
+    const auto startsVector = [&](size_t k) {
+      return isVectorTypeName(next(k)) && next(k, 2).isOneOf(tok::l_paren, tok::l_brace);
+    };
+    const bool reported =
+        repairs_.conditionals.contains(in_[i].getLocation().getRawEncoding());
+    const size_t colon = conditionalColon(i);
+    if (colon == 0 || !(reported || startsVector(i) || startsVector(colon)))
+      continue;
+    marks_[i + 1] |= kLoadValue;
+    marks_[colon + 1] |= kLoadValue;
+  }
+}
+
+// Parameter `SPACE T name[N]` -> `SPACE T *name`; `name[N][M]` -> `(*name)[M]`.
+void TokenRewriter::markArrayParameters() {
+  for (size_t i = 1; i < in_.size(); ++i) {
+    if (!isWord(in_[i], "device") && !isWord(in_[i], "constant") && !isWord(in_[i], "threadgroup"))
+      continue;
+    size_t before = i - 1;
+    while (before > 0 && (isWord(in_[before], "const") || isWord(in_[before], "volatile")))
+      --before;
+    if (!in_[before].isOneOf(tok::l_paren, tok::comma))
+      continue;
+    AngleDepth angles;
+    const size_t limit = std::min(in_.size() - 1, i + kLookAhead);
+    for (size_t k = i + 1; k < limit; ++k) {
+      angles.see(in_[k]);
+      if (!angles.outside())
+        continue;
+      if (in_[k].isOneOf(tok::star, tok::amp, tok::ampamp, tok::comma, tok::r_paren, tok::semi,
+                         tok::l_brace, tok::l_paren, tok::equal))
+        break;
+      if (in_[k].isNot(tok::l_square))
+        continue;
+      if (in_[k + 1].is(tok::l_square) || !identifierOf(in_[k - 1]))
+        break;
+      const size_t close = closingIndex(in_, k, tok::l_square, tok::r_square);
+      const bool more = next(close).is(tok::l_square) && next(close, 2).isNot(tok::l_square);
+      marks_[k - 1] |= more ? kStarParen : kStar;
+      skip_[k] = close;
+      break;
+    }
+  }
+}
+
+// static_cast<T>(e) and T(e) between half and bfloat: e is widened to float first.
+void TokenRewriter::markCasts() {
+  if (repairs_.casts.empty())
+    return;
+  for (size_t i = 0; i + 1 < in_.size(); ++i) {
+    if (!repairs_.casts.contains(in_[i].getLocation().getRawEncoding()))
+      continue;
+    size_t open = i + 1;
+    const size_t limit = std::min(in_.size() - 1, i + kLookAhead);
+    for (AngleDepth angles; open < limit; ++open) {
+      angles.see(in_[open]);
+      if (in_[open].is(tok::l_paren) && angles.outside())
+        break;
+    }
+    const size_t close = closingIndex(in_, open, tok::l_paren, tok::r_paren);
+    marks_[open] |= kWidenOpen;
+    marks_[close] |= kWidenClose;
+  }
+}
+
+} // namespace pewter::msl

@@ -1,0 +1,5 @@
+#include <metal_stdlib>
+using namespace metal;
+kernel void k(device float *a) {
+  a[0] = a(1);
+}

@@ -1,0 +1,1 @@
+#include "endless-include.h"
