@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RMS norms over a batch of rows, one threadgroup a row: partial sums per thread, one simd_sum per SIMD
+// RMS norms over a batch of rows, one threadgroup a row: partial sums per tid, one simd_sum per SIMD
 // group, and thread 0 adds the groups' sums in the order of their numbers, so that the sum does not
 // depend on scheduling. Rows are a multiple of four floats.
 //
@@ -13,12 +13,12 @@ using namespace metal;
 /// the kGroups SIMD groups and one for the result.
 template <uint kGroups>
 static inline float inverseRms(float part, uint width, float epsilon, threadgroup float *slots,
-                               uint thread, uint group, uint lane) {
+                               uint tid, uint group, uint lane) {
   const float groupSum = simd_sum(part);
   if (lane == 0)
     slots[group] = groupSum;
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (thread == 0) {
+  if (tid == 0) {
     float sum = slots[0];
     for (uint i = 1; i < kGroups; ++i)
       sum += slots[i];
@@ -35,7 +35,7 @@ kernel void rms_norm_batch(device const float *x [[buffer(0)]],      // [rows, w
                            constant uint &width [[buffer(3)]], constant float &epsilon [[buffer(4)]],
                            threadgroup float *slots [[threadgroup(0)]],
                            uint row [[threadgroup_position_in_grid]],
-                           uint thread [[thread_index_in_threadgroup]],
+                           uint tid [[thread_index_in_threadgroup]],
                            uint group [[simdgroup_index_in_threadgroup]],
                            uint lane [[thread_index_in_simdgroup]]) {
   device const float4 *from = (device const float4 *)(x + size_t(row) * width);
@@ -43,10 +43,10 @@ kernel void rms_norm_batch(device const float *x [[buffer(0)]],      // [rows, w
   device float4 *to = (device float4 *)(out + size_t(row) * width);
   const uint quads = width / 4;
   float part = 0;
-  for (uint i = thread; i < quads; i += 128)
+  for (uint i = tid; i < quads; i += 128)
     part += dot(from[i], from[i]);
-  const float inverse = inverseRms<4>(part, width, epsilon, slots, thread, group, lane);
-  for (uint i = thread; i < quads; i += 128)
+  const float inverse = inverseRms<4>(part, width, epsilon, slots, tid, group, lane);
+  for (uint i = tid; i < quads; i += 128)
     to[i] = from[i] * inverse * scale[i];
 }
 
@@ -62,7 +62,7 @@ kernel void fused_norm_residual_rms_norm_32sg(
     device float *out [[buffer(4)]],           // [rows, width]
     constant uint &width [[buffer(5)]], constant float &epsilon1 [[buffer(6)]],
     constant float &epsilon2 [[buffer(7)]], threadgroup float *slots [[threadgroup(0)]],
-    uint row [[threadgroup_position_in_grid]], uint thread [[thread_index_in_threadgroup]],
+    uint row [[threadgroup_position_in_grid]], uint tid [[thread_index_in_threadgroup]],
     uint group [[simdgroup_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]]) {
   device const float4 *from = (device const float4 *)(source + size_t(row) * width);
   device float4 *state = (device float4 *)(hidden + size_t(row) * width);
@@ -71,18 +71,18 @@ kernel void fused_norm_residual_rms_norm_32sg(
   device const float4 *scale2 = (device const float4 *)weight2;
   const uint quads = width / 4;
   float part = 0;
-  for (uint i = thread; i < quads; i += 1024)
+  for (uint i = tid; i < quads; i += 1024)
     part += dot(from[i], from[i]);
-  const float inverse1 = inverseRms<32>(part, width, epsilon1, slots, thread, group, lane);
+  const float inverse1 = inverseRms<32>(part, width, epsilon1, slots, tid, group, lane);
   part = 0;
-  for (uint i = thread; i < quads; i += 1024) {
+  for (uint i = tid; i < quads; i += 1024) {
     const float4 sum = state[i] + from[i] * inverse1 * scale1[i];
     state[i] = sum;
     part += dot(sum, sum);
   }
   // The slots are written again only behind this: every thread has read the first result.
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float inverse2 = inverseRms<32>(part, width, epsilon2, slots, thread, group, lane);
-  for (uint i = thread; i < quads; i += 1024)
+  const float inverse2 = inverseRms<32>(part, width, epsilon2, slots, tid, group, lane);
+  for (uint i = tid; i < quads; i += 1024)
     to[i] = state[i] * inverse2 * scale2[i];
 }
