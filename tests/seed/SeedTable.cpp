@@ -118,13 +118,13 @@ TEST(Seed, A05_PositionMovesOnlyAfterSuccess) {
 }
 
 TEST(Seed, A07_EncodingNeverCommits) {
-  auto source = floats({1, 1}), target = floats({0, 0});
+  auto source = floats({1, 1, 1, 1}), target = floats({0, 0, 0, 0});
   {
     GraphEncoder abandoned(*context(), {.label = "abandoned"});
     abandoned.group("copy");
-    abandoned.dispatch1d(registry().get("copy_f32"), {at(source), at(target)}, uint32_t(2), 2);
+    abandoned.dispatch1d(registry().get("copy_f32"), {at(source), at(target)}, uint32_t(4), 4);
   }
-  EXPECT_EQ(contents(target), (std::vector<float>{0, 0}));
+  EXPECT_EQ(contents(target), (std::vector<float>{0, 0, 0, 0}));
 }
 
 TEST(Seed, A09_A10_BoundedWaitNamesSecondsStatusAndLabel) {

@@ -110,9 +110,14 @@ Result<GeneratedKernel> vectorize(air::ir::CanonicalKernel canonical,
   entry.emitter.registerBytes = registerBytesOf(options.target);
   entry.emitter.fastCopies = options.fastCopies;
 
-  // Only images for any shape meet partial or oddly placed calls: the device runs the edges of a grid
-  // with them.
-  entry.hasGeneral = options.shape.kind == Kind::Any;
+  // The device runs the edges of a grid with images for any shape, so others meet partial or oddly
+  // placed calls only when their own exact size has them: a last SIMD group that is not full, or one
+  // that begins in one row and ends in the next.
+  const auto &[width, height, depth] = options.shape.size;
+  bool exactIsRagged = options.shape.kind == Kind::Exact &&
+                       (uint64_t(width) * height * depth % air::kSimdWidth != 0 ||
+                        (width % air::kSimdWidth != 0 && air::kSimdWidth % width != 0));
+  entry.hasGeneral = options.shape.kind == Kind::Any || exactIsRagged;
   ThreadgroupLayout threadgroup = layOutThreadgroup(module);
   Function *general = nullptr;
   if (entry.hasGeneral) {

@@ -144,6 +144,13 @@ bool Uniformity::visit(Instruction &instruction) {
   ValueShape &known = shapes_[&instruction];
   if (known.empty())
     known = all(instruction.getType(), Shape());
+  if (isa<AllocaInst>(instruction)) {
+    // Its layout alone decides, and changes at most once: from one copy to one for each lane. The
+    // code generator gives it just this shape.
+    bool moved = known != next;
+    known = std::move(next);
+    return moved;
+  }
   bool changed = false;
   for (unsigned i = 0; i < known.size(); ++i) {
     Shape &old = known[i];

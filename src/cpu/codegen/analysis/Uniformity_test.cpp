@@ -170,7 +170,7 @@ TEST(Uniformity, OnlyTheDivergentLoopIsMasked) {
   EXPECT_TRUE(kernel.isMasked("inner"));
   EXPECT_FALSE(kernel.isMasked("outer"));
   EXPECT_FALSE(kernel.isMasked("outer.latch"));
-  EXPECT_EQ(kernel.shape("i"), "lane*1");
+  EXPECT_EQ(kernel.shape("i"), "lane*1 align 32");
   EXPECT_EQ(kernel.shape("count"), "uniform") << "lanes that are left agree";
   EXPECT_EQ(kernel.shape("trips"), "varying") << "lanes left in different iterations";
   EXPECT_NE(kernel.report().find("loop with divergent exit"), std::string::npos);
