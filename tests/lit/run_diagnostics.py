@@ -15,13 +15,14 @@ import sys
 def main(pewter, path):
     path = pathlib.Path(path)
     expected = path.with_suffix(".expected").read_text().splitlines()[0]
-    expected = expected.removeprefix("program_source")
+    if expected.startswith("program_source:"):
+        expected = path.name + expected.removeprefix("program_source")
     run = subprocess.run([pewter, "compile", str(path)], capture_output=True, text=True, timeout=60)
     errors = [line for line in run.stderr.splitlines() if ": error: " in line]
     if run.returncode != 1:
         print(f"exit status {run.returncode}, expected 1\n{run.stderr}")
         return 1
-    if not errors or not errors[0].endswith(f"{path}{expected}"):
+    if not errors or not errors[0].endswith(expected):
         print(f"first error: {errors[0] if errors else run.stderr}\nexpected:    {expected}")
         return 1
     return 0
