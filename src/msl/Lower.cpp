@@ -25,6 +25,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/InferAddressSpaces.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -166,6 +167,8 @@ public:
     cleaning_.addPass(InferAddressSpacesPass(0));
     cleaning_.addPass(EarlyCSEPass());
     cleaning_.addPass(SimplifyCFGPass());
+    // A function constant that only dead code reads is not one of the kernel's.
+    cleaning_.addPass(ADCEPass());
   }
   void inlineAll(Module &module) {
     ModulePassManager manager;
