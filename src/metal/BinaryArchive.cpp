@@ -58,7 +58,13 @@ bool BinaryArchive::addComputePipelineFunctions(const ComputePipelineDescriptor 
     setError(error, ErrorDomain::BinaryArchive, state.error());
     return false;
   }
-  (*state)->release();
+  // One image serves full threadgroups, another those at the edge of a grid: an archive holds both.
+  auto made = NS::TransferPtr(*state);
+  for (bool partial : {false, true})
+    if (auto ready = made->backend->prepare({pewter::air::kSimdWidth, 1, 1}, partial); !ready) {
+      setError(error, ErrorDomain::BinaryArchive, ready.error());
+      return false;
+    }
   return true;
 }
 bool BinaryArchive::addFunction(const FunctionDescriptor *, const Library *, NS::Error **error) {
