@@ -91,5 +91,5 @@ private:
 
 /// Instantiates a fixture derived from ApiTest for every device.
 #define PEWTER_EVERY_DEVICE(Fixture)                                                               \
-  INSTANTIATE_TEST_SUITE_P(Devices, Fixture, testing::ValuesIn(pewter::test::deviceKinds()),       \
+  INSTANTIATE_TEST_SUITE_P(Devices, Fixture, ::testing::ValuesIn(pewter::test::deviceKinds()),       \
                            [](auto &info) { return info.param; })
