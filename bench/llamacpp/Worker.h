@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What both sides of the comparison with llama.cpp share: a program that holds one engine with one
+// model and measures what its standard input asks for, a line a time, so that a driver can keep several
+// of them alive and take turns between them:
+//
+//   prefill N     tokens per second of a prompt of N tokens from an empty cache
+//   open D        fill a cache with D tokens (not measured); answers 0
+//   decode D N    tokens per second of N single steps after D tokens; leaves the cache at D
+//
+// An answer is one line with one number. The first line, "ready", comes when the model is loaded.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace pewter::bench {
+
+inline double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The same ids on both sides. The last few of a vocabulary are control tokens, which llama.cpp treats alike.
+inline std::vector<uint32_t> someTokens(uint32_t count, uint32_t vocabulary) {
+  std::vector<uint32_t> ids(count);
+  uint32_t state = 12345;
+  for (uint32_t &id : ids) {
+    state = state * 1664525 + 1013904223;
+    id = (state >> 8) % (vocabulary - 16);
+  }
+  return ids;
+}
+
+/// Engine has prefill(count), open(depth) and decode(depth, count), which do the work.
+template <class Engine> int serve(Engine &engine) {
+  std::cout << "ready" << std::endl;
+  std::string verb;
+  while (std::cin >> verb) {
+    uint32_t depth = 0, count = 0;
+    double start = 0;
+    if (verb == "prefill") {
+      std::cin >> count;
+      start = seconds();
+      engine.prefill(count);
+    } else if (verb == "open") {
+      std::cin >> depth;
+      engine.open(depth);
+    } else if (verb == "decode") {
+      std::cin >> depth >> count;
+      start = seconds();
+      engine.decode(depth, count);
+    } else {
+      std::cerr << "worker: unknown request [" << verb << "]\n";
+      return 1;
+    }
+    double taken = seconds() - start;
+    if (verb == "decode")
+      engine.rewind(depth);
+    std::cout << count / taken << std::endl;
+  }
+  return 0;
+}
+
+} // namespace pewter::bench

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures Pewter beside llama.cpp on this machine, taking turns, and prints ratios.
+
+    scripts/compare-llamacpp.py [--types Q4_K,Q8_0] [--rounds 5] [--only decode|prefill|busy|start] [--json FILE]
+
+Fetches the prebuilt llama.cpp of the npm package node-llama-cpp 3.21.1 and its headers into .cache/peers,
+writes models with random weights (0.95 billion) into .cache/models, and starts one process per engine and
+number of threads. Each measurement asks both engines in turn, and the figure is the median over rounds of
+the ratio within a round, because the speed of a shared machine drifts. Other work disturbs the figures:
+run it alone. --wait FILE prepares everything and measures when FILE exists.
+
+Needs build/release/bin/PewterWorker (ninja -C build/release PewterWorker), g++, npm and git.
+"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+VERSION = "3.21.1"
+PEERS = ROOT / ".cache/peers"
+LIBRARIES = PEERS / f"@node-llama-cpp/linux-x64@{VERSION}/package/bins/linux-x64"
+PACKAGE = PEERS / f"node-llama-cpp@{VERSION}"
+SOURCE = PACKAGE / "llama.cpp"
+LLAMA = ROOT / "build/release/bin/LlamaWorker"
+PEWTER = ROOT / "build/release/bin/PewterWorker"
+CONTEXT = 2048
+
+
+def fetch_peer():
+    subprocess.run([ROOT / "scripts/fetch-peers.sh", f"@node-llama-cpp/linux-x64@{VERSION}", f"node-llama-cpp@{VERSION}"],
+                   check=True, stdout=subprocess.DEVNULL)
+    if not SOURCE.is_dir():
+        subprocess.run(["git", "clone", "-q", "-c", "advice.detachedHead=false",
+                        PACKAGE / "package/llama/gitRelease.bundle", SOURCE], check=True)
+    source = ROOT / "bench/llamacpp/LlamaWorker.cpp"
+    if LLAMA.exists() and LLAMA.stat().st_mtime > source.stat().st_mtime:
+        return
+    subprocess.run(["g++", "-std=c++20", "-O2", f"-I{ROOT}/bench", f"-I{SOURCE}/include", f"-I{SOURCE}/ggml/include", source,
+                    "-o", LLAMA, LIBRARIES / "libllama.v0.4.0.so", LIBRARIES / "libggml.v0.4.0.so",
+                    LIBRARIES / "libggml-base.so", f"-Wl,-rpath,{LIBRARIES}", "-Wl,--allow-shlib-undefined"], check=True)
+
+
+def make_model(kind):
+    path = ROOT / f".cache/models/M-{kind}.gguf"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial")
+        subprocess.run([sys.executable, ROOT / "bench/llamacpp/make_model.py", partial, "--type", kind], check=True)
+        partial.rename(path)
+    return path
+
+
+class Worker:
+    """A process that holds one engine; see bench/llamacpp/Worker.h."""
+
+    def __init__(self, engine, model, threads):
+        environment = dict(os.environ, PEWTER_THREADS=str(threads))
+        command = ([PEWTER, model, str(CONTEXT)] if engine == "pewter" else
+                   [LLAMA, LIBRARIES, model, str(threads), str(CONTEXT)])
+        self.began = time.perf_counter()
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        if self.process.stdout.readline().strip() != "ready":
+            raise SystemExit(f"compare: the {engine} worker did not start")
+
+    def ask(self, request):
+        self.process.stdin.write(request + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"compare: a worker ended at \"{request}\"")
+        return float(answer)
+
+    def memory(self):
+        """MiB that are not pages of a file."""
+        fields = dict(line.split(":", 1) for line in
+                      pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines())
+        return sum(int(fields[name].split()[0]) for name in ("RssAnon", "RssShmem")) / 1024
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def busy_process():
+    """One process that computes without end, as a neighbour."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    time.sleep(0.05)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def start_figures(model, threads):
+    """Seconds from the start of a process to its first token, and its memory after a prompt of 512."""
+    out = {}
+    for engine in ("pewter", "llama"):
+        Worker(engine, model, threads).stop()  # caches are warm, as at any start but the first
+        seconds, memory = [], []
+        for _ in range(3):
+            worker = Worker(engine, model, threads)
+            worker.ask("open 1")
+            seconds.append(time.perf_counter() - worker.began)
+            worker.ask("prefill 512")
+            worker.ask("decode 1 16")
+            memory.append(worker.memory())
+            worker.stop()
+        out[engine] = {"first_token_s": statistics.median(seconds), "memory_mib": max(memory)}
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--types", default="Q4_K,Q8_0")
+    parser.add_argument("--threads", default="2,1")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tokens", type=int, default=24)
+    parser.add_argument("--depths", default="16,1024")
+    parser.add_argument("--prompts", default="128,512")
+    parser.add_argument("--only", help="decode, prefill, busy or start, or several with commas")
+    parser.add_argument("--wait", type=pathlib.Path)
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    wanted = set((options.only or "decode,prefill,busy,start").split(","))
+    threads = [int(t) for t in options.threads.split(",")]
+    depths = options.depths.split(",")
+    if not PEWTER.exists():
+        raise SystemExit("compare: build it first: ninja -C build/release PewterWorker")
+    fetch_peer()
+
+    results = {}
+    for kind in options.types.split(","):
+        model = make_model(kind)
+        results[kind] = {}
+        print(f"## random model of 0.95 billion weights, {kind}\n")
+        if wanted != {"start"}:
+            results[kind] = compare(options, kind, model, threads, depths, wanted)
+        if "start" in wanted:
+            figures = start_figures(model, max(threads))
+            results[kind]["start"] = figures
+            for name, unit in (("first_token_s", "s"), ("memory_mib", "MiB")):
+                ours, theirs = figures["pewter"][name], figures["llama"][name]
+                print(f"{name:<16} pewter {ours:8.2f} {unit}, llama.cpp {theirs:8.2f} {unit}")
+        print()
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1))
+
+
+def compare(options, kind, model, threads, depths, wanted):
+    workers = {(engine, t): Worker(engine, model, t) for t in threads for engine in ("pewter", "llama")}
+    if wanted & {"decode", "busy"}:
+        for worker in workers.values():
+            for depth in depths:
+                worker.ask(f"open {depth}")
+    requests = []
+    if "decode" in wanted:
+        requests += [f"decode {depth} {options.tokens}" for depth in depths]
+    if "prefill" in wanted:
+        requests += [f"prefill {count}" for count in options.prompts.split(",")]
+    if options.wait:
+        print(f"prepared; waiting for {options.wait}", file=sys.stderr)
+        while not options.wait.exists():
+            time.sleep(0.2)
+    rates = {}
+    for worker in workers.values():  # warm up
+        for request in requests:
+            worker.ask(request)
+
+    def measure(t, request, label):
+        for engine in ("pewter", "llama"):
+            time.sleep(0.05)  # the other's threads go to sleep
+            rates.setdefault((label, t, engine), []).append(workers[engine, t].ask(request))
+
+    for _ in range(options.rounds):
+        for t in threads:
+            for request in requests:
+                measure(t, request, request)
+    if "busy" in wanted:
+        request = f"decode {depths[0]} {options.tokens}"
+        quiet = [workers["pewter", min(threads)].ask(request) for _ in range(3)]
+        with busy_process():
+            for _ in range(options.rounds):
+                measure(max(threads), request, "busy " + request)
+        rates["busy " + request, max(threads), "own quiet"] = quiet
+    for worker in workers.values():
+        worker.stop()
+
+    print(f"{'what':<24} {'threads':>7} {'pewter':>9} {'llama.cpp':>9} {'ratio':>7}   (least - most)")
+    out = {}
+    for (label, t, engine), ours in rates.items():
+        if engine != "pewter":
+            continue
+        theirs = rates[label, t, "llama"]
+        ratios = sorted(a / b for a, b in zip(ours, theirs))
+        out[f"{label}, {t} threads"] = {"pewter": statistics.median(ours), "llama": statistics.median(theirs),
+                                        "ratio": statistics.median(ratios), "least": ratios[0], "most": ratios[-1]}
+        print(f"{label:<24} {t:>7} {statistics.median(ours):>9.2f} {statistics.median(theirs):>9.2f} "
+              f"{statistics.median(ratios):>7.3f}   ({ratios[0]:.3f} - {ratios[-1]:.3f})")
+        own = rates.get((label, t, "own quiet"))
+        if own:
+            share = statistics.median(ours) / statistics.median(own)
+            out[f"{label}, {t} threads"]["of_own_quiet_1_thread"] = share
+            print(f"{'':<24} {'':>7} {share:>9.3f} of pewter's own quiet speed with {min(threads)} thread")
+    return out
+
+
+if __name__ == "__main__":
+    main()
