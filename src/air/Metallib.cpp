@@ -279,6 +279,16 @@ bool isMetallib(ByteView bytes) {
 
 Result<Metallib> readMetallib(ByteView bytes) { return Reader(bytes).run(); }
 
+Result<void> checkContent(std::string_view function, ByteView module,
+                          const std::array<std::byte, 32> &stated) {
+  if (stated == std::array<std::byte, 32>{} || sha256(module) == stated)
+    return {};
+  return fail(ErrorKind::Compile,
+              "Function \"{}\" is damaged: its module ({} bytes) does not have the hash that the "
+              "library states.",
+              function, module.size());
+}
+
 bool hashMatches(const MetallibFunction &function) {
   return sha256(function.module) == function.hash;
 }

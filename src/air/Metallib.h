@@ -71,6 +71,10 @@ bool isMetallib(ByteView bytes);
 /// Views into `bytes`. Errors name the field, its value and its limit.
 Result<Metallib> readMetallib(ByteView bytes);
 
+/// An error that names the function, where `module` does not have the hash that its container states.
+/// A container need not state one (all zero).
+Result<void> checkContent(std::string_view function, ByteView module,
+                          const std::array<std::byte, 32> &stated);
 /// Recomputes each function's hash; false where it differs from the one in the file.
 bool hashMatches(const MetallibFunction &function);
 

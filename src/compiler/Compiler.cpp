@@ -2,6 +2,7 @@
 // The entry-point table. Each stage is a call into the folder that owns it; this file only joins
 // them and says what is not there.
 #include "compiler/Compiler.h"
+#include "compiler/Guarded.h"
 #include "PewterBuildId.h"
 #include "air/ir/Canonicalize.h"
 #include "cuda/abi/KernelImage.h"
@@ -80,8 +81,29 @@ Result<Bytes> emit(const KernelRequest &request, EmitKind kind) {
   return Bytes(view.begin(), view.end());
 }
 
-constexpr EntryPoints kEntryPoints{PEWTER_BUILD_ID, msl::compileSource, linkAir,
-                                   describeModule,  compileKernel, emit};
+// Every entry is guarded: see Guarded.h.
+constexpr EntryPoints kEntryPoints{
+    PEWTER_BUILD_ID,
+    [](const SourceRequest &request) {
+      return guarded(fmt::format("compiling \"{}\"", request.fileName),
+                     [&] { return msl::compileSource(request); });
+    },
+    [](const std::vector<Bytes> &modules) {
+      return guarded(fmt::format("linking {} AIR modules", modules.size()),
+                     [&] { return linkAir(modules); });
+    },
+    [](ByteView module) {
+      return guarded(fmt::format("reading an AIR module ({} bytes)", module.size()),
+                     [&] { return describeModule(module); });
+    },
+    [](const KernelRequest &request) {
+      return guarded(fmt::format("compiling function \"{}\"", request.function),
+                     [&] { return compileKernel(request); });
+    },
+    [](const KernelRequest &request, EmitKind kind) {
+      return guarded(fmt::format("compiling function \"{}\"", request.function),
+                     [&] { return emit(request, kind); });
+    }};
 
 } // namespace
 

@@ -24,6 +24,7 @@ struct LibraryFunction {
   std::shared_ptr<const Bytes> module; ///< Bitcode.
   std::vector<air::FunctionConstant> constants;
   Hash128 moduleHash;
+  std::array<std::byte, 32> contentHash{}; ///< As the container states it; all zero: not stated.
 };
 
 class Function final : public MTL::Function {

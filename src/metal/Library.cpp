@@ -153,6 +153,7 @@ Result<void> Library::load(ByteView bytes) {
                                     .index = constant.index,
                                     .required = constant.active});
     function.moduleHash = hashOf(*function.module);
+    function.contentHash = entry.hash;
     byName.emplace(function.name, &function);
   }
   return {};
@@ -172,6 +173,8 @@ Result<Function *> Library::makeFunction(std::string_view name,
     return fail(ErrorKind::Validation, "Function \"{}\" is not in the library ({} functions{}).",
                 name, functions.size(), nearest.empty() ? "" : fmt::format("; \"{}\" is", nearest));
   }
+  PEWTER_TRY_VOID(
+      air::checkContent(name, *found->second->module, found->second->contentHash));
   std::vector<compiler::ConstantValue> constants;
   if (values) {
     PEWTER_TRY(constants, implOf(values)->valuesFor(name, found->second->constants));

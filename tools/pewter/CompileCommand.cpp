@@ -155,6 +155,7 @@ Result<void> compile(const CompileOptions &options) {
   auto requestFor = [&](const air::MetallibFunction &function)
       -> Result<compiler::KernelRequest> {
     compiler::KernelRequest request;
+    PEWTER_TRY_VOID(air::checkContent(function.name, function.module, function.hash));
     request.module = function.module;
     request.function = function.name;
     PEWTER_TRY(request.constants, constantsFor(function, options));

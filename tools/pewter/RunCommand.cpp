@@ -125,7 +125,9 @@ Result<void> run(const RunOptions &options) {
     return fail(ErrorKind::Validation, "\"{}\": {}", options.input.path,
                 textOf(error, "the library could not be loaded"));
   NS::String *name = NS::String::string(options.kernel.c_str(), NS::UTF8StringEncoding);
-  NS::SharedPtr<MTL::Function> function = NS::TransferPtr(library->newFunction(name));
+  NS::SharedPtr<MTL::Function> function = NS::TransferPtr(library->newFunction(name, nullptr, &error));
+  if (!function && error->code() != MTL::LibraryErrorFunctionNotFound)
+    return fail(ErrorKind::Compile, "\"{}\": {}", options.input.path, textOf(error, "no error text"));
   if (!function) {
     std::string known;
     NS::Array *names = library->functionNames();

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/FaultTrap.h"
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <thread>
+
+namespace pewter {
+namespace {
+
+/// The signal that `work` ended with on a thread of its own; 0 when it came to its end.
+template <typename Work> int signalOf(Work work, void **address = nullptr) {
+  installFaultHandlers();
+  FaultTrap trap;
+  std::thread([&] {
+    ensureSignalStack();
+    if (::sigsetjmp(trap.resume, 0) == 0) {
+      armFaultTrap(&trap);
+      work();
+      armFaultTrap(nullptr);
+    }
+  }).join();
+  if (address)
+    *address = trap.address;
+  return trap.signal;
+}
+
+TEST(FaultTrap, IsSprungByAFatalCallWhereItIsArmed) {
+  EXPECT_EQ(signalOf([] { springFaultTrap(SIGABRT); }), SIGABRT);
+  EXPECT_EQ(signalOf([] {}), 0);
+  springFaultTrap(SIGABRT); // Nothing is armed here.
+}
+
+#ifndef PEWTER_NO_FAULT_TESTS
+TEST(FaultTrap, CatchesABadAddressAndSaysWhich) {
+  void *page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *address = nullptr;
+  EXPECT_EQ(signalOf([&] { *static_cast<volatile int *>(page) = 1; }, &address), SIGSEGV);
+  EXPECT_EQ(address, page);
+  EXPECT_EQ(signalOf([&] { *static_cast<volatile int *>(page) = 1; }), SIGSEGV) << "a second time";
+  ::munmap(page, 4096);
+}
+
+[[gnu::noinline]] int endless(volatile int *depth) {
+  *depth = *depth + 1;
+  volatile char room[4096];
+  room[*depth % 4096] = 1;
+  return endless(depth) + room[0];
+}
+
+TEST(FaultTrap, CatchesAStackThatRanOver) {
+  volatile int depth = 0;
+  EXPECT_EQ(signalOf([&] { endless(&depth); }), SIGSEGV);
+  EXPECT_GT(depth, 100);
+}
+#endif
+
+} // namespace
+} // namespace pewter

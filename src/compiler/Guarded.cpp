@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/Guarded.h"
+#include "base/FaultTrap.h"
+#include <cstring>
+#include <llvm/Support/ErrorHandling.h>
+#include <mutex>
+#include <pthread.h>
+
+namespace pewter::compiler {
+namespace {
+
+constexpr size_t kStackBytes = size_t(64) << 20;
+
+/// LLVM calls this before it would end the process.
+void onFatalError(void *, const char *, bool) { springFaultTrap(SIGABRT); }
+
+struct Call {
+  const std::function<void()> *work;
+  FaultTrap trap;
+};
+
+void *threadMain(void *argument) {
+  Call &call = *static_cast<Call *>(argument);
+  ensureSignalStack();
+  if (::sigsetjmp(call.trap.resume, 0) == 0) {
+    armFaultTrap(&call.trap);
+    (*call.work)();
+    armFaultTrap(nullptr);
+  }
+  return nullptr;
+}
+
+} // namespace
+
+Result<void> runGuarded(const std::function<void()> &work, std::string_view doing) {
+  installFaultHandlers();
+  static std::once_flag once;
+  std::call_once(once, [] {
+    // Fails, in effect, only where the program has a handler of its own: then its rule holds.
+    llvm::install_fatal_error_handler(onFatalError);
+    llvm::install_bad_alloc_error_handler(onFatalError);
+  });
+  Call call{&work, {}};
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_t thread;
+  const int status = ::pthread_create(&thread, &attributes, threadMain, &call);
+  ::pthread_attr_destroy(&attributes);
+  if (status != 0)
+    return fail(ErrorKind::OutOfMemory, "A thread with a stack of {} bytes for {} cannot be made: {}.",
+                kStackBytes, doing, std::strerror(status));
+  ::pthread_join(thread, nullptr);
+  if (call.trap.signal != 0)
+    return fail(ErrorKind::Compile,
+                "The compiler ended with signal {} ({}) while {}: the input is damaged, or it meets a "
+                "fault in the compiler.",
+                int(call.trap.signal), ::strsignal(call.trap.signal), doing);
+  return {};
+}
+
+} // namespace pewter::compiler
