@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # X_fuzz.cpp becomes the program X_fuzz, with libFuzzer and AddressSanitizer. A fuzzer is built from
-# the sources that it tests, not from the shared libraries, so that those need no second build.
+# the sources that it tests, so that their branches guide it; only that of the MSL front-end, whose
+# branches are clang's, links the library. None is part of the default build.
 #
 #   cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-22 -DPEWTER_BUILD_FUZZERS=ON
 #   cmake --build build/fuzz --target Metallib_fuzz && build/fuzz/bin/Metallib_fuzz CORPUS
@@ -30,10 +31,22 @@ pewter_fuzzers(pewter-fuzz-air air)
 if(PEWTER_BUILD_COMPILER)
   find_package(LLVM 22.1 REQUIRED CONFIG)
   pewter_fuzzer_library(pewter-fuzz-air-ir FOLDERS air/ir LINK pewter-fuzz-air LLVM)
+  target_sources(pewter-fuzz-air-ir PRIVATE ${CMAKE_SOURCE_DIR}/src/compiler/Guarded.cpp)
   target_include_directories(pewter-fuzz-air-ir SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS})
   if(TARGET pewter-math-library)
     add_dependencies(pewter-fuzz-air-ir pewter-math-library)
     target_include_directories(pewter-fuzz-air-ir PRIVATE ${CMAKE_BINARY_DIR}/math)
   endif()
   pewter_fuzzers(pewter-fuzz-air-ir air/ir)
+endif()
+
+# The engine, on the library's public API.
+pewter_fuzzer_library(pewter-fuzz-muse FOLDERS muse LINK pewter-fuzz-air pewter pcre2-8)
+target_include_directories(pewter-fuzz-muse PRIVATE ${CMAKE_BINARY_DIR}/generated)
+pewter_fuzzers(pewter-fuzz-muse muse)
+if(TARGET pewter-compiler)
+  add_library(pewter-fuzz-msl INTERFACE)
+  target_include_directories(pewter-fuzz-msl INTERFACE ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(pewter-fuzz-msl INTERFACE pewter pewter-compiler fmt::fmt)
+  pewter_fuzzers(pewter-fuzz-msl msl)
 endif()

@@ -14,7 +14,7 @@
 namespace pewter {
 namespace {
 
-constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr size_t kSignalStackBytes = size_t(64) << 10;
 
 [[gnu::tls_model("initial-exec")]] thread_local FaultTrap *armed = nullptr;
@@ -33,7 +33,7 @@ struct SignalStack {
 };
 
 void onFault(int signal, siginfo_t *info, void *context) {
-  if (FaultTrap *trap = armed) {
+  if (FaultTrap *trap = armed; trap && (signal != SIGABRT || trap->catchesAbort)) {
     armed = nullptr;
     trap->signal = signal;
     trap->address = info->si_addr;

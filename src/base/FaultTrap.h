@@ -16,6 +16,7 @@ namespace pewter {
 
 struct FaultTrap {
   sigjmp_buf resume;
+  bool catchesAbort = false;        ///< Also springs at abort(), by which libraries give up.
   volatile int signal = 0;          ///< What happened, after the jump.
   void *volatile address = nullptr; ///< The address that faulted, where the signal has one.
 };

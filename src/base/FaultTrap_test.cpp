@@ -11,6 +11,7 @@ namespace {
 template <typename Work> int signalOf(Work work, void **address = nullptr) {
   installFaultHandlers();
   FaultTrap trap;
+  trap.catchesAbort = true;
   std::thread([&] {
     ensureSignalStack();
     if (::sigsetjmp(trap.resume, 0) == 0) {
@@ -31,6 +32,11 @@ TEST(FaultTrap, IsSprungByAFatalCallWhereItIsArmed) {
 }
 
 #ifndef PEWTER_NO_FAULT_TESTS
+TEST(FaultTrap, CatchesAnAbortWhereAsked) {
+  EXPECT_EQ(signalOf([] { std::abort(); }), SIGABRT);
+  EXPECT_EQ(signalOf([] { std::abort(); }), SIGABRT) << "a second time";
+}
+
 TEST(FaultTrap, CatchesABadAddressAndSaysWhich) {
   void *page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   void *address = nullptr;

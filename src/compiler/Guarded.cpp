@@ -17,6 +17,7 @@ void onFatalError(void *, const char *, bool) { springFaultTrap(SIGABRT); }
 struct Call {
   const std::function<void()> *work;
   FaultTrap trap;
+  bool outOfMemory = false;
 };
 
 void *threadMain(void *argument) {
@@ -24,7 +25,11 @@ void *threadMain(void *argument) {
   ensureSignalStack();
   if (::sigsetjmp(call.trap.resume, 0) == 0) {
     armFaultTrap(&call.trap);
-    (*call.work)();
+    try {
+      (*call.work)();
+    } catch (const std::bad_alloc &) {
+      call.outOfMemory = true;
+    }
     armFaultTrap(nullptr);
   }
   return nullptr;
@@ -41,6 +46,7 @@ Result<void> runGuarded(const std::function<void()> &work, std::string_view doin
     llvm::install_bad_alloc_error_handler(onFatalError);
   });
   Call call{&work, {}};
+  call.trap.catchesAbort = true;
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -51,6 +57,8 @@ Result<void> runGuarded(const std::function<void()> &work, std::string_view doin
     return fail(ErrorKind::OutOfMemory, "A thread with a stack of {} bytes for {} cannot be made: {}.",
                 kStackBytes, doing, std::strerror(status));
   ::pthread_join(thread, nullptr);
+  if (call.outOfMemory)
+    return fail(ErrorKind::OutOfMemory, "The compiler ran out of memory while {}.", doing);
   if (call.trap.signal != 0)
     return fail(ErrorKind::Compile,
                 "The compiler ended with signal {} ({}) while {}: the input is damaged, or it meets a "

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged modules give an error or a canonical kernel. Two kinds of input: bitcode as it is, and,
 // when the first byte is 'T', textual IR, which reaches past LLVM's bitcode reader more often.
-// LLVM's own reader is not hardened against every damage; what it survives must pass our checks.
+// LLVM's own reader is not hardened against every damage: its faults are caught, as they are in the
+// product; what it survives must pass our checks, and a fault in our passes is a finding.
 #include "air/ir/Canonicalize.h"
 #include "air/ir/PassError.h"
 #include "base/Check.h"
+#include "compiler/Guarded.h"
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LLVMContext.h>
@@ -16,11 +18,18 @@ using namespace pewter;
 static void canonicalizeAll(ByteView bitcode) {
   std::vector<air::KernelReflection> kernels;
   {
-    llvm::LLVMContext context;
-    auto module = air::ir::parseModule(bitcode, context);
-    if (!module)
-      return;
-    auto reflected = air::ir::reflectKernels(**module);
+    // Not freed where the reader faults: the context may be inconsistent then.
+    auto context = std::make_unique<llvm::LLVMContext>();
+    bool faulted = true;
+    auto reflected = compiler::guarded("reading", [&]() -> Result<std::vector<air::KernelReflection>> {
+      auto module = air::ir::parseModule(bitcode, *context);
+      faulted = false;
+      if (!module)
+        return std::unexpected(module.error());
+      return air::ir::reflectKernels(**module);
+    });
+    if (faulted)
+      (void)context.release();
     if (!reflected)
       return;
     kernels = std::move(*reflected);
