@@ -2,7 +2,8 @@
 //
 // y = W x for one row of activations: decode. matvec_<format>_<R>r<S>s: each SIMD group makes R
 // outputs, a threadgroup has S SIMD groups. A lane's partial sum takes elements lane, lane + 32, ...;
-// the lanes are added at the end. Launch: ceil(outputs / (R * S)) threadgroups of 32 * S threads.
+// the lanes are added at the end. Launch: (args.rows, ceil(outputs / (R * S))) threadgroups of 32 * S
+// threads; x is [rows][inputs], y [rows][outputs]. Each row of a batch has the bits it would have alone.
 
 template <typename Format, uint kRows>
 static inline void matvec(device const uchar *weights, device const float *x, device float *y,
@@ -36,9 +37,10 @@ static inline void matvec(device const uchar *weights, device const float *x, de
   kernel void matvec_##format##_##R##r##S##s(                                                        \
       device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],                \
       device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],                   \
-      uint group [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]],          \
+      uint2 group [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]],         \
       uint simd [[simdgroup_index_in_threadgroup]]) {                                                \
-    matvec<Format, R>(weights, x, y, args, (group * S + simd) * R, lane);                            \
+    matvec<Format, R>(weights, x + ulong(group.x) * args.inputs, y + ulong(group.x) * args.outputs,  \
+                      args, (group.y * S + simd) * R, lane);                                         \
   }
 #define MATVECS(format, Format) MATVEC(format, Format, 1, 1) MATVEC(format, Format, 2, 1)            \
   MATVEC(format, Format, 4, 2)
@@ -60,10 +62,12 @@ MATVECS(q6_k, FormatQ6_K)
   kernel void matvec_nvfp4_##R##r##S##s(                                                             \
       device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],                \
       device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],                   \
-      device const uchar *scales [[buffer(4)]], uint group [[threadgroup_position_in_grid]],         \
+      device const uchar *scales [[buffer(4)]], uint2 group [[threadgroup_position_in_grid]],        \
       uint lane [[thread_index_in_simdgroup]], uint simd [[simdgroup_index_in_threadgroup]]) {       \
+    x += ulong(group.x) * args.inputs;                                                               \
+    y += ulong(group.x) * args.outputs;                                                              \
     for (uint r = 0; r < R; ++r) {                                                                   \
-      uint row = (group * S + simd) * R + r;                                                         \
+      uint row = (group.y * S + simd) * R + r;                                                        \
       if (row >= args.outputs)                                                                       \
         return;                                                                                      \
       device const uchar *codes = weights + ulong(row) * args.rowBytes;                              \

@@ -14,36 +14,38 @@ MTL::Size groups(uint32_t x, uint32_t y = 1) { return MTL::Size(x, y, 1); }
 void DecodeGraph::matvec(const Matrix &m, const NS::SharedPtr<MTL::Buffer> &x,
                          const NS::SharedPtr<MTL::Buffer> &y) {
   const MatvecKernel &kernel = k_.matvec.at(m.type);
-  MatrixArguments args{m.inputs, m.outputs, m.rowBytes, 1, m.scale};
-  MTL::Size grid = groups((m.outputs + kernel.rowsPerGroup - 1) / kernel.rowsPerGroup);
+  MatrixArguments args{m.inputs, m.outputs, m.rowBytes, count_, m.scale};
+  // Rows of the batch lie next to each other in the grid, so that one pass over the weights serves all.
+  MTL::Size grid = groups(count_, (m.outputs + kernel.rowsPerGroup - 1) / kernel.rowsPerGroup);
   if (m.scales.buffer)
     e_.dispatchWithTail(*kernel.kernel, {m.data, at(x), at(y)}, args, m.scales, grid, kernel.threads);
   else
     e_.dispatch(*kernel.kernel, {m.data, at(x), at(y)}, args, grid, kernel.threads);
 }
 
-void DecodeGraph::encodeToken(uint32_t position, uint32_t tokenSlot) {
-  Activations &a = s_.a_;
+void DecodeGraph::encodeToken(uint32_t tokenSlot) {
+  const Activations &a = a_;
   e_.group("embedding");
   e_.dispatch(*k_.embedding, {w_.embedding.data, at(a.tokens, tokenSlot * 4), at(a.hidden)},
               EmbeddingArguments{c_.hidden, c_.vocab, w_.embedding.rowBytes, c_.hidden},
-              groups(c_.hidden / 32), 32);
+              groups(c_.hidden / 32, count_), 32);
   e_.group("entry_norm");
   e_.dispatch(*k_.rmsNorm, {at(a.hidden), w_.ones, at(a.normed)}, NormArguments{c_.hidden, c_.rmsEps, 0},
-              groups(1), 32);
+              groups(count_), 32);
   e_.group("attn_norm", 0);
   e_.dispatch(*k_.rmsNorm, {at(a.normed), w_.layers[0].attnNorm, at(a.postNorm)},
-              NormArguments{c_.hidden, c_.rmsEps, 0}, groups(1), 32);
+              NormArguments{c_.hidden, c_.rmsEps, 0}, groups(count_), 32);
   for (uint32_t layer = 0; layer < c_.layers; ++layer)
-    encodeLayer(layer, position);
+    encodeLayer(layer);
   e_.group("lm_head");
   matvec(w_.head, a.hidden, a.logits);
   e_.group("softcap");
-  e_.dispatch1d(*k_.softcap, {at(a.logits)}, SoftcapArguments{c_.vocab, c_.logitScale, c_.softcap}, c_.vocab);
+  uint32_t logits = c_.vocab * count_;
+  e_.dispatch1d(*k_.softcap, {at(a.logits)}, SoftcapArguments{logits, c_.logitScale, c_.softcap}, logits);
 }
 
-void DecodeGraph::encodeLayer(uint32_t layer, uint32_t position) {
-  Activations &a = s_.a_;
+void DecodeGraph::encodeLayer(uint32_t layer) {
+  const Activations &a = a_;
   const LayerWeights &w = w_.layers[layer];
   const int l = static_cast<int>(layer);
   const bool last = layer + 1 == c_.layers;
@@ -54,59 +56,81 @@ void DecodeGraph::encodeLayer(uint32_t layer, uint32_t position) {
   matvec(w.k, a.postNorm, a.k);
   matvec(w.v, a.postNorm, a.v);
   e_.group("qk_norm", l);
-  e_.dispatch(*k_.headNorm, {at(a.q), at(a.k), w.qNorm, w.kNorm},
-              HeadNormArguments{c_.headDim, c_.heads, c_.rmsEps}, groups(c_.heads + c_.kvHeads), 32);
-  encodeAttention(layer, position);
+  for (uint32_t row = 0; row < count_; ++row)
+    e_.dispatch(*k_.headNorm, {at(a.q, row * queryBytes()), at(a.k, row * keyBytes()), w.qNorm, w.kNorm},
+                HeadNormArguments{c_.headDim, c_.heads, c_.rmsEps}, groups(c_.heads + c_.kvHeads), 32);
+  encodeAttention(layer);
   e_.group("sigmoid_gate", l);
-  e_.dispatch1d(*k_.gate, {at(a.attention), at(a.gate)}, c_.attentionDim(), c_.attentionDim());
+  e_.dispatch1d(*k_.gate, {at(a.attention), at(a.gate)}, c_.attentionDim() * count_,
+                c_.attentionDim() * count_);
   e_.group("o_proj", l);
   matvec(w.output, a.attention, a.projected);
   e_.group("post_attn_ffn_norm", l);
   NormArguments tail{c_.hidden, c_.postNormEps, c_.rmsEps};
   e_.dispatch(*k_.normAddNorm, {at(a.projected), w.postAttnNorm, at(a.normed), w.ffnNorm, at(a.postNorm)},
-              tail, groups(1), 32);
+              tail, groups(count_), 32);
   e_.group("ffn_gate_up", l);
   matvec(w.ffnGate, a.postNorm, a.ffnGate);
   matvec(w.ffnUp, a.postNorm, a.ffnUp);
   e_.group("swiglu", l);
-  e_.dispatch1d(*k_.siluMul, {at(a.ffnGate), at(a.ffnUp)}, c_.ffn, c_.ffn);
+  e_.dispatch1d(*k_.siluMul, {at(a.ffnGate), at(a.ffnUp)}, c_.ffn * count_, c_.ffn * count_);
   e_.group("ffn_down", l);
   matvec(w.ffnDown, a.ffnGate, a.projected);
   e_.group("post_ffn_next_norm", l);
   e_.dispatch(*k_.normAddNorm,
               {at(a.projected), w.postFfnNorm, at(a.normed),
                last ? w_.outputNorm : w_.layers[layer + 1].attnNorm, at(last ? a.hidden : a.postNorm)},
-              tail, groups(1), 32);
+              tail, groups(count_), 32);
 }
 
-void DecodeGraph::encodeAttention(uint32_t layer, uint32_t position) {
-  Activations &a = s_.a_;
-  LayerCache &cache = s_.caches_[layer];
+void DecodeGraph::encodeAttention(uint32_t layer) {
+  const Activations &a = a_;
   const int l = static_cast<int>(layer);
   if (c_.sliding[layer]) {
     uint32_t pairs = c_.ropeDim / 2, heads = c_.heads + c_.kvHeads;
     e_.group("rope", l);
-    e_.dispatch1d(*k_.rotate, {at(a.q), at(a.k), s_.engine_->rotations()},
-                  RotateArguments{c_.headDim, pairs, c_.heads, heads, position}, heads * pairs);
+    for (uint32_t row = 0; row < count_; ++row)
+      e_.dispatch1d(*k_.rotate,
+                    {at(a.q, row * queryBytes()), at(a.k, row * keyBytes()), engine_.rotations()},
+                    RotateArguments{c_.headDim, pairs, c_.heads, heads, rows_[row].position}, heads * pairs);
   }
+  e_.group("kv_store_attention", l);
+  for (uint32_t row = 0; row < count_; ++row) {
+    LayerCache &cache = rows_[row].sequence->caches_[layer];
+    e_.dispatch1d(*k_.kvStore,
+                  {at(a.k, row * keyBytes()), at(a.v, row * keyBytes()), at(cache.k), at(cache.v)},
+                  StoreArguments{c_.headDim, c_.kvHeads, cache.blocks, cache.plane.physicalRow(rows_[row].position)},
+                  c_.kvDim());
+  }
+  for (const DecodeRow &row : rows_)
+    e_.barrier({row.sequence->caches_[layer].k.get(), row.sequence->caches_[layer].v.get()});
   // A ring is scanned from physical row 0: it has no more rows than the window, so all of them are
   // visible, and the order of the rows does not change the result but for rounding.
-  uint32_t rows = cache.plane.length;
-  uint32_t row = cache.plane.physicalRow(position);
-  e_.group("kv_store_attention", l);
-  e_.dispatch1d(*k_.kvStore, {at(a.k), at(a.v), at(cache.k), at(cache.v)},
-                StoreArguments{c_.headDim, c_.kvHeads, cache.blocks, row}, c_.kvDim());
-  e_.barrier({cache.k.get(), cache.v.get()});
-  AttentionArguments args{c_.headDim, c_.headsPerKvHead(), cache.blocks, rows, splitK(rows).threadgroups,
-                          c_.attentionScale()};
-  e_.dispatch(*k_.attend, {at(a.q), at(cache.k), at(cache.v), at(a.partials)}, args,
-              groups(c_.kvHeads, args.splits), 32);
+  auto argumentsOf = [&](const DecodeRow &row) {
+    const LayerCache &cache = row.sequence->caches_[layer];
+    return AttentionArguments{c_.headDim,
+                              c_.headsPerKvHead(),
+                              cache.blocks,
+                              cache.plane.length,
+                              splitK(cache.plane.length).threadgroups,
+                              c_.attentionScale()};
+  };
+  const uint64_t partialBytes = uint64_t(c_.heads) * 32 * (c_.headDim + 2) * 4;
+  for (uint32_t row = 0; row < count_; ++row) {
+    const LayerCache &cache = rows_[row].sequence->caches_[layer];
+    AttentionArguments args = argumentsOf(rows_[row]);
+    e_.dispatch(*k_.attend,
+                {at(a.q, row * queryBytes()), at(cache.k), at(cache.v), at(a.partials, row * partialBytes)},
+                args, groups(c_.kvHeads, args.splits), 32);
+  }
   e_.barrier({a.partials.get()});
-  e_.dispatch(*k_.attendReduce, {at(a.partials), at(a.attention)}, args, groups(c_.heads), 32);
+  for (uint32_t row = 0; row < count_; ++row)
+    e_.dispatch(*k_.attendReduce, {at(a.partials, row * partialBytes), at(a.attention, row * queryBytes())},
+                argumentsOf(rows_[row]), groups(c_.heads), 32);
 }
 
 void DecodeGraph::encodeArgmax() {
-  Activations &a = s_.a_;
+  const Activations &a = a_;
   uint32_t parts = (c_.vocab + kArgmaxSpan - 1) / kArgmaxSpan;
   e_.barrier({a.logits.get()});
   e_.dispatch(*k_.argmax1, {at(a.logits), at(a.bestValues), at(a.bestIndices)},

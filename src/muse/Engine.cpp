@@ -159,4 +159,12 @@ Result<BatchWorkspace *> Engine::workspace(uint32_t stride, bool withLogits) {
   return &workspaces_[stride];
 }
 
+Result<Activations *> Engine::packedActivations() {
+  if (!packed_) {
+    PEWTER_TRY(Activations made, Activations::create(*context_, config_, /*rows=*/4));
+    packed_ = std::move(made);
+  }
+  return &*packed_;
+}
+
 } // namespace pewter::muse

@@ -12,6 +12,7 @@
 // Immutable after create but for the scheduler, which is thread safe.
 #pragma once
 #include "muse/AcceleratorScheduler.h"
+#include "muse/Activations.h"
 #include "muse/Tokenizer.h"
 #include "muse/Weights.h"
 
@@ -80,6 +81,8 @@ public:
   View rotations() const { return {rotations_.get(), 0}; }
   /// The workspace of chunks of `stride` rows; only while holding a permit. The widest is kept.
   Result<BatchWorkspace *> workspace(uint32_t stride, bool withLogits);
+  /// Buffers for four rows that decode together; only while holding a permit.
+  Result<Activations *> packedActivations();
   uint32_t kvElementBytes() const { return options_.kv == KvType::F16 ? 2 : 4; }
 
 private:
@@ -99,6 +102,7 @@ private:
   NS::SharedPtr<MTL::Buffer> rotations_;
   AcceleratorScheduler scheduler_;
   std::unordered_map<uint32_t, BatchWorkspace> workspaces_; ///< By stride.
+  std::optional<Activations> packed_;
 };
 
 } // namespace pewter::muse

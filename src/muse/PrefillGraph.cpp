@@ -55,7 +55,7 @@ Result<void> PrefillGraph::encodeChunk(uint32_t position, uint32_t rows) {
   e_.group("lm_head");
   const MatvecKernel &kernel = k_.matvec.at(w_.head.type);
   MatrixArguments args{w_.head.inputs, w_.head.outputs, w_.head.rowBytes, 1, w_.head.scale};
-  MTL::Size grid((args.outputs + kernel.rowsPerGroup - 1) / kernel.rowsPerGroup, 1, 1);
+  MTL::Size grid(1, (args.outputs + kernel.rowsPerGroup - 1) / kernel.rowsPerGroup, 1);
   if (w_.head.scales.buffer)
     e_.dispatchWithTail(*kernel.kernel, {w_.head.data, at(a.hidden), at(a.logits)}, args, w_.head.scales,
                         grid, kernel.threads);

@@ -30,28 +30,7 @@ Result<std::unique_ptr<Sequence>> Sequence::create(std::shared_ptr<Engine> engin
 Result<void> Sequence::allocate() {
   const ModelConfig &c = engine_->config();
   const Context &context = engine_->context();
-  auto floats = [&](NS::SharedPtr<MTL::Buffer> &buffer, uint64_t count, const char *label) -> Result<void> {
-    PEWTER_TRY(buffer, context.allocate(count * 4, label));
-    return {};
-  };
-  uint32_t parts = (c.vocab + kArgmaxSpan - 1) / kArgmaxSpan;
-  PEWTER_TRY_VOID(floats(a_.tokens, kMaxAhead, "tokens"));
-  PEWTER_TRY_VOID(floats(a_.hidden, c.hidden, "hidden"));
-  PEWTER_TRY_VOID(floats(a_.normed, c.hidden, "normed"));
-  PEWTER_TRY_VOID(floats(a_.postNorm, c.hidden, "post_norm"));
-  PEWTER_TRY_VOID(floats(a_.projected, c.hidden, "projected"));
-  PEWTER_TRY_VOID(floats(a_.q, c.attentionDim(), "q"));
-  PEWTER_TRY_VOID(floats(a_.gate, c.attentionDim(), "gate"));
-  PEWTER_TRY_VOID(floats(a_.attention, c.attentionDim(), "attention"));
-  PEWTER_TRY_VOID(floats(a_.k, c.kvDim(), "k"));
-  PEWTER_TRY_VOID(floats(a_.v, c.kvDim(), "v"));
-  PEWTER_TRY_VOID(floats(a_.partials, uint64_t(c.heads) * 32 * (c.headDim + 2), "attention_partials"));
-  PEWTER_TRY_VOID(floats(a_.ffnGate, c.ffn, "ffn_gate"));
-  PEWTER_TRY_VOID(floats(a_.ffnUp, c.ffn, "ffn_up"));
-  PEWTER_TRY_VOID(floats(a_.logits, c.vocab, "logits"));
-  PEWTER_TRY_VOID(floats(a_.bestValues, parts, "best_values"));
-  PEWTER_TRY_VOID(floats(a_.bestIndices, parts, "best_indices"));
-  PEWTER_TRY_VOID(floats(a_.best, 1, "best"));
+  PEWTER_TRY(a_, Activations::create(context, c, /*rows=*/1));
   for (uint32_t l = 0; l < c.layers; ++l) {
     LayerCache cache;
     cache.plane.layer = l;
@@ -102,7 +81,7 @@ Result<void> Sequence::runDecode(uint32_t token, GraphOptions options) {
   PEWTER_TRY_VOID(appendRows(1));
   static_cast<uint32_t *>(a_.tokens->contents())[0] = token;
   GraphEncoder encoder(engine_->context(), options);
-  DecodeGraph(*this, encoder).encodeToken(position_, 0);
+  DecodeGraph(*engine_, a_, encoder, {{this, position_}}).encodeToken(0);
   if (auto ran = encoder.finish(); !ran) {
     setPlanes(before);
     return std::unexpected(std::move(ran).error().whileDoing(fmt::format("decoding token {}", position_)));
@@ -140,7 +119,7 @@ Result<void> Sequence::forceTokens(std::span<const uint32_t> tokens) {
       for (LayerCache &cache : caches_)
         PEWTER_TRY_VOID(cache.plane.append(position_ + i));
       GraphEncoder encoder(engine_->context(), {.label = "forced decode"});
-      DecodeGraph(*this, encoder).encodeToken(position_ + i, i);
+      DecodeGraph(*engine_, a_, encoder, {{this, position_ + i}}).encodeToken(i);
       inFlight.push_back(encoder.commit());
     }
     // The queue runs buffers in order: when the last has ended, all have.
@@ -165,7 +144,7 @@ Result<uint32_t> Sequence::argmaxOnDevice() {
   PEWTER_TRY(auto permit, engine_->scheduler().acquire(options_.id, WorkKind::Decode));
   GraphEncoder encoder(engine_->context(), {.label = "argmax"});
   encoder.group("argmax");
-  DecodeGraph(*this, encoder).encodeArgmax();
+  DecodeGraph(*engine_, a_, encoder, {{this, position_}}).encodeArgmax();
   PEWTER_TRY_VOID(encoder.finish());
   uint32_t best = *static_cast<const uint32_t *>(a_.best->contents());
   if (best == 0xffffffff)

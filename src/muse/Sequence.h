@@ -31,21 +31,6 @@ struct PrefillOptions {
   GraphRecord *record = nullptr;
 };
 
-/// Buffers of one sequence, or of one packed row: sizes in elements.
-struct Activations {
-  NS::SharedPtr<MTL::Buffer> tokens;     ///< u32 [kMaxAhead]
-  NS::SharedPtr<MTL::Buffer> hidden;     ///< f32 [hidden]
-  NS::SharedPtr<MTL::Buffer> normed;     ///< f32 [hidden], the residual stream
-  NS::SharedPtr<MTL::Buffer> postNorm;   ///< f32 [hidden]
-  NS::SharedPtr<MTL::Buffer> projected;  ///< f32 [hidden]
-  NS::SharedPtr<MTL::Buffer> q, gate, attention; ///< f32 [heads * headDim]
-  NS::SharedPtr<MTL::Buffer> k, v;       ///< f32 [kvHeads * headDim]
-  NS::SharedPtr<MTL::Buffer> partials;   ///< f32 [heads][32][headDim + 2]
-  NS::SharedPtr<MTL::Buffer> ffnGate, ffnUp; ///< f32 [ffn]
-  NS::SharedPtr<MTL::Buffer> logits;     ///< f32 [vocab]
-  NS::SharedPtr<MTL::Buffer> bestValues, bestIndices, best; ///< argmax: f32, u32 [kArgmaxParts]; u32 [1]
-};
-
 /// The cache of one layer.
 struct LayerCache {
   KvPlane plane;
@@ -55,7 +40,8 @@ struct LayerCache {
 
 class Sequence {
 public:
-  static constexpr uint32_t kMaxAhead = 64; ///< Known tokens that may be in flight.
+  static constexpr uint32_t kMaxAhead = Activations::kMaxAhead; ///< Known tokens that may be in flight.
+  static constexpr size_t kMaxTogether = 4;                     ///< Sequences of one packed decode.
 
   static Result<std::unique_ptr<Sequence>> create(std::shared_ptr<Engine> engine, SequenceOptions options);
 
@@ -63,6 +49,10 @@ public:
   Result<void> prefill(std::span<const uint32_t> tokens, const PrefillOptions &options);
   /// Feeds one token and leaves the logits that follow it.
   Result<void> decode(uint32_t token);
+  /// Feeds token i to sequence i, all in one command buffer: 1 to 4 sequences of one engine, each once.
+  /// Each has the bits that decode() would have given it. An error leaves all of them as they were.
+  static Result<void> decodeTogether(std::span<Sequence *const> sequences, std::span<const uint32_t> tokens,
+                                     GraphRecord *record = nullptr);
   /// Feeds known tokens, one command buffer each, waiting only for the last.
   Result<void> forceTokens(std::span<const uint32_t> tokens);
   /// One decode with each group timed by the device.
