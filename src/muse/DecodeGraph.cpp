@@ -129,14 +129,14 @@ void DecodeGraph::encodeAttention(uint32_t layer) {
                 argumentsOf(rows_[row]), groups(c_.heads), 32);
 }
 
-void DecodeGraph::encodeArgmax() {
+void DecodeGraph::encodeArgmax(View result) {
   const Activations &a = a_;
   uint32_t parts = (c_.vocab + kArgmaxSpan - 1) / kArgmaxSpan;
   e_.barrier({a.logits.get()});
   e_.dispatch(*k_.argmax1, {at(a.logits), at(a.bestValues), at(a.bestIndices)},
               ArgmaxArguments{c_.vocab, kArgmaxSpan}, groups(parts), 32);
   e_.barrier({a.bestValues.get(), a.bestIndices.get()});
-  e_.dispatch(*k_.argmax2, {at(a.bestValues), at(a.bestIndices), at(a.best)}, ArgmaxArguments{parts, 0},
+  e_.dispatch(*k_.argmax2, {at(a.bestValues), at(a.bestIndices), result}, ArgmaxArguments{parts, 0},
               groups(1), 32);
 }
 

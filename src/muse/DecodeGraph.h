@@ -27,8 +27,8 @@ public:
 
   /// The ids of the rows are elements `tokenSlot` and following of the token buffer.
   void encodeToken(uint32_t tokenSlot);
-  /// Of the first row.
-  void encodeArgmax();
+  /// Of the first row; the id goes to `result`, u32.
+  void encodeArgmax(View result);
 
 private:
   /// Bytes of a row of queries, and of one of keys or values.

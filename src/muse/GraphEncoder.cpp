@@ -57,7 +57,7 @@ void GraphEncoder::barrier(std::initializer_list<MTL::Buffer *> buffers) {
 }
 
 void GraphEncoder::bindAll(const Kernel &kernel, std::initializer_list<View> views, const void *constants,
-                           size_t size, uint32_t threads) {
+                           size_t size, uint32_t threads, MTL::Size groups) {
   encoder_->setComputePipelineState(kernel.pipeline.get());
   NS::UInteger slot = 0;
   for (const View &view : views)
@@ -65,7 +65,7 @@ void GraphEncoder::bindAll(const Kernel &kernel, std::initializer_list<View> vie
   encoder_->setBytes(constants, size, slot);
   if (options_.record) {
     ++options_.record->dispatches;
-    options_.record->groups.back().dispatches.push_back({kernel.name, threads});
+    options_.record->groups.back().dispatches.push_back({kernel.name, threads, groups.width * groups.height * groups.depth});
   }
 }
 

@@ -32,7 +32,8 @@ struct View {
 struct GraphRecord {
   struct Dispatch {
     std::string kernel;
-    uint32_t threads; ///< Per threadgroup.
+    uint32_t threads;   ///< Per threadgroup.
+    uint64_t groups;    ///< Threadgroups.
   };
   struct Group {
     std::string label;
@@ -75,7 +76,7 @@ public:
   void dispatch(const Kernel &kernel, std::initializer_list<View> views, const T &constants,
                 MTL::Size groups, uint32_t threads) {
     static_assert(std::is_trivially_copyable_v<T>);
-    bindAll(kernel, views, &constants, sizeof(T), threads);
+    bindAll(kernel, views, &constants, sizeof(T), threads, groups);
     encoder_->dispatchThreadgroups(groups, MTL::Size(threads, 1, 1));
   }
   /// The same with `bytes` of threadgroup memory at index 0.
@@ -83,7 +84,7 @@ public:
   void dispatchWithMemory(const Kernel &kernel, std::initializer_list<View> views, const T &constants,
                           uint32_t bytes, MTL::Size groups, uint32_t threads) {
     static_assert(std::is_trivially_copyable_v<T>);
-    bindAll(kernel, views, &constants, sizeof(T), threads);
+    bindAll(kernel, views, &constants, sizeof(T), threads, groups);
     encoder_->setThreadgroupMemoryLength((bytes + 15) / 16 * 16, 0);
     encoder_->dispatchThreadgroups(groups, MTL::Size(threads, 1, 1));
   }
@@ -92,7 +93,7 @@ public:
   void dispatchWithTail(const Kernel &kernel, std::initializer_list<View> views, const T &constants,
                         View tail, MTL::Size groups, uint32_t threads) {
     static_assert(std::is_trivially_copyable_v<T>);
-    bindAll(kernel, views, &constants, sizeof(T), threads);
+    bindAll(kernel, views, &constants, sizeof(T), threads, groups);
     encoder_->setBuffer(tail.buffer, tail.offset, views.size() + 1);
     encoder_->dispatchThreadgroups(groups, MTL::Size(threads, 1, 1));
   }
@@ -102,8 +103,9 @@ public:
                   const T &constants, uint32_t count) {
     if (count == 0)
       return;
-    bindAll(kernel, views, &constants, sizeof(T), std::min(count, 256u));
-    encoder_->dispatchThreads(MTL::Size(count, 1, 1), MTL::Size(std::min(count, 256u), 1, 1));
+    uint32_t threads = std::min(count, 256u);
+    bindAll(kernel, views, &constants, sizeof(T), threads, MTL::Size((count + threads - 1) / threads, 1, 1));
+    encoder_->dispatchThreads(MTL::Size(count, 1, 1), MTL::Size(threads, 1, 1));
   }
 
   /// Ends encoding and commits; the caller waits, or lets a later buffer of the queue be waited for.
@@ -116,7 +118,7 @@ private:
   void begin();
   void endProfiledGroup();
   void bindAll(const Kernel &kernel, std::initializer_list<View> views, const void *constants, size_t size,
-               uint32_t threads);
+               uint32_t threads, MTL::Size groups);
 
   const Context &context_;
   GraphOptions options_;

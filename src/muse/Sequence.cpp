@@ -144,7 +144,7 @@ Result<uint32_t> Sequence::argmaxOnDevice() {
   PEWTER_TRY(auto permit, engine_->scheduler().acquire(options_.id, WorkKind::Decode));
   GraphEncoder encoder(engine_->context(), {.label = "argmax"});
   encoder.group("argmax");
-  DecodeGraph(*engine_, a_, encoder, {{this, position_}}).encodeArgmax();
+  DecodeGraph(*engine_, a_, encoder, {{this, position_}}).encodeArgmax({a_.best.get(), 0});
   PEWTER_TRY_VOID(encoder.finish());
   uint32_t best = *static_cast<const uint32_t *>(a_.best->contents());
   if (best == 0xffffffff)

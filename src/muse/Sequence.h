@@ -36,6 +36,10 @@ struct LayerCache {
   KvPlane plane;
   uint32_t blocks = 0;               ///< Of 32 rows.
   NS::SharedPtr<MTL::Buffer> k, v;   ///< see kernels/kv_cache.metal
+
+  /// Copies physical row `row` to or from plain elements: kvDim of K, then kvDim of V.
+  void readRow(const ModelConfig &config, uint32_t elementBytes, uint32_t row, std::byte *plain) const;
+  void writeRow(const ModelConfig &config, uint32_t elementBytes, uint32_t row, const std::byte *plain);
 };
 
 class Sequence {
@@ -55,6 +59,14 @@ public:
                                      GraphRecord *record = nullptr);
   /// Feeds known tokens, one command buffer each, waiting only for the last.
   Result<void> forceTokens(std::span<const uint32_t> tokens);
+  /// Feeds `token` and then, `count` - 1 times, the best token that follows, all found on the device: a
+  /// command takes its id from the one before it, and up to kGreedyAhead of them are committed ahead.
+  /// The result is the `count` best tokens; the last of them is not fed. `goOn` (may be empty) is asked
+  /// after each whether to go on; stopping early leaves the sequence as if no more had been fed. An error
+  /// leaves it as it was before the block that failed.
+  Result<std::vector<uint32_t>> decodeGreedy(uint32_t token, uint32_t count,
+                                             const std::function<bool(uint32_t)> &goOn);
+  static constexpr uint32_t kGreedyAhead = 16;
   /// One decode with each group timed by the device.
   Result<std::vector<PhaseSample>> profileDecode(uint32_t token);
   /// What one decode at the present position would record. Runs it.
@@ -88,6 +100,14 @@ private:
   /// Adds the next row to every plane's books.
   Result<void> appendRows(uint32_t count);
   Result<void> runDecode(uint32_t token, GraphOptions options);
+  /// Feeds `token` and what follows, `ahead` commands; adds to `out`. How many were fed, and whether to go on.
+  Result<std::pair<uint32_t, bool>> greedyBlock(uint32_t token, uint32_t ahead,
+                                                const std::function<bool(uint32_t)> &goOn,
+                                                std::vector<uint32_t> &out);
+  /// The rows that the next `count` tokens take, as they are now, so that they can be put back.
+  Bytes rowsAhead(uint32_t count) const;
+  /// Goes back to `fed` tokens after `before`, of which `count` had been fed.
+  void rollBack(const std::vector<KvPlane> &before, ByteView rows, uint32_t count, uint32_t fed);
   Result<void> runChunk(std::span<const uint32_t> tokens, const PrefillOptions &options);
   std::vector<KvPlane> planes() const;
   void setPlanes(const std::vector<KvPlane> &planes);

@@ -18,25 +18,32 @@ struct Header {
   uint32_t magic, version, layers, kvDim, elementBytes, position;
 };
 
-/// Copies one row between a plane and plain kvDim elements. `toPlane` says which way.
-void copyRow(const LayerCache &cache, const ModelConfig &c, uint32_t bytes, uint32_t row, std::byte *k,
-             std::byte *v, bool toPlane) {
-  auto *kPlane = static_cast<std::byte *>(cache.k->contents());
-  auto *vPlane = static_cast<std::byte *>(cache.v->contents());
-  auto move = [&](std::byte *plane, std::byte *plain, size_t count) {
-    toPlane ? std::memcpy(plane, plain, count) : std::memcpy(plain, plane, count);
-  };
+/// Copies one row between a plane and plain elements, which lie the same way in both directions.
+template <class Plain, class Move>
+void forRow(const LayerCache &cache, const ModelConfig &c, uint32_t bytes, uint32_t row, Plain *plain, Move move) {
+  auto *k = static_cast<std::byte *>(cache.k->contents());
+  auto *v = static_cast<std::byte *>(cache.v->contents());
+  Plain *plainV = plain + uint64_t(c.kvDim()) * bytes;
   for (uint32_t h = 0; h < c.kvHeads; ++h) {
     for (uint32_t d = 0; d < c.headDim; ++d) {
       uint64_t at = ((uint64_t(h) * cache.blocks + row / 32) * c.headDim + d) * 32 + row % 32;
-      move(kPlane + at * bytes, k + (h * c.headDim + d) * bytes, bytes);
+      move(k + at * bytes, plain + (h * c.headDim + d) * bytes, bytes);
     }
     uint64_t at = (uint64_t(h) * cache.blocks * 32 + row) * c.headDim;
-    move(vPlane + at * bytes, v + h * c.headDim * bytes, c.headDim * bytes);
+    move(v + at * bytes, plainV + h * c.headDim * bytes, c.headDim * bytes);
   }
 }
 
 } // namespace
+
+void LayerCache::readRow(const ModelConfig &config, uint32_t bytes, uint32_t row, std::byte *plain) const {
+  forRow(*this, config, bytes, row, plain,
+         [](const std::byte *plane, std::byte *to, size_t count) { std::memcpy(to, plane, count); });
+}
+void LayerCache::writeRow(const ModelConfig &config, uint32_t bytes, uint32_t row, const std::byte *plain) {
+  forRow(*this, config, bytes, row, plain,
+         [](std::byte *plane, const std::byte *from, size_t count) { std::memcpy(plane, from, count); });
+}
 
 Bytes Sequence::save() const {
   const ModelConfig &c = engine_->config();
@@ -49,15 +56,14 @@ Bytes Sequence::save() const {
   Header header{kMagic, kVersion, c.layers, c.kvDim(), element, position_};
   put(&header, sizeof header);
   put(history_.data(), history_.size() * 4);
-  std::vector<std::byte> k(rowBytes), v(rowBytes);
+  Bytes row(2ull * rowBytes);
   for (const LayerCache &cache : caches_) {
     const KvPlane &plane = cache.plane;
     put(&plane.originLogical, 4);
     put(&plane.length, 4);
     for (uint32_t p = plane.originLogical; p < plane.end(); ++p) {
-      copyRow(cache, c, element, plane.physicalRow(p), k.data(), v.data(), false);
-      put(k.data(), rowBytes);
-      put(v.data(), rowBytes);
+      cache.readRow(c, element, plane.physicalRow(p), row.data());
+      put(row.data(), row.size());
     }
   }
   return out;
@@ -119,7 +125,7 @@ Result<void> Sequence::restore(ByteView bytes) {
     plane.originPhysical = plane.originLogical % plane.capacity;
     for (uint32_t p = plane.originLogical; p < plane.end(); ++p) {
       std::memcpy(row.data(), bytes.data() + at, row.size());
-      copyRow(cache, c, element, plane.physicalRow(p), row.data(), row.data() + rowBytes, true);
+      cache.writeRow(c, element, plane.physicalRow(p), row.data());
       at += row.size();
     }
   }
