@@ -80,7 +80,7 @@ Result<std::pair<uint32_t, bool>> Sequence::greedyBlock(uint32_t token, uint32_t
     if (error)
       continue;
     ++fed;
-    history_.push_back(ids[i]);
+    history_.push_back(static_cast<uint32_t>(ids[i]));
     out.push_back(best);
     more = !goOn || goOn(best);
   }
