@@ -69,55 +69,86 @@ struct AttentionArguments {
 /// Stands for the maximum of nothing: finite, because fast math may assume that everything is.
 constant float kNothing = -1e30f;
 
-/// Split-K: worker `split` of key-value head `kvHead` takes blocks split, split + splits, ... for every
-/// query head of its group. Partial record per (query head, split): maximum, sum, headDim values.
-/// Grid (kv heads, splits) threadgroups of 32 threads.
+/// One worker's share of `kHeads` query heads of a group: blocks split, split + splits, ... Each row of K
+/// and V is loaded and widened once for all heads. Unfinished results stand in the records.
+template <typename Element, uint kHeads>
+static inline void attendHeads(device const float *q, device const Element *kPlane,
+                               device const Element *vPlane, device float *records,
+                               constant AttentionArguments &args, threadgroup float *weights, uint split,
+                               uint lane) {
+  const uint dim = args.headDim, step = args.splits * (dim + 2u); // between the records of two heads
+  device float *unfinished = records + 2u + lane;
+  float most[kHeads], sum[kHeads];
+  for (uint h = 0; h < kHeads; ++h) {
+    most[h] = kNothing;
+    sum[h] = 0.0f;
+    for (uint i = 0; i < dim; i += 32u)
+      unfinished[h * step + i] = 0.0f;
+  }
+  for (uint b = split; b * 32u < args.rows; b += args.splits) {
+    device const Element *keys = kPlane + ulong(b) * dim * 32u + lane;
+    float scores[kHeads];
+    for (uint h = 0; h < kHeads; ++h)
+      scores[h] = 0.0f;
+    for (uint d = 0; d < dim; ++d) {
+      float key = float(keys[d * 32u]);
+      for (uint h = 0; h < kHeads; ++h)
+        scores[h] = fma(q[h * dim + d], key, scores[h]);
+    }
+    const bool visible = b * 32u + lane < args.rows;
+    float shrink[kHeads];
+    for (uint h = 0; h < kHeads; ++h) {
+      float score = visible ? scores[h] * args.scale : kNothing;
+      float newMost = max(most[h], simd_max(score));
+      shrink[h] = most[h] == kNothing ? 0.0f : exp(most[h] - newMost);
+      float weight = visible ? exp(score - newMost) : 0.0f;
+      most[h] = newMost;
+      sum[h] = sum[h] * shrink[h] + simd_sum(weight);
+      weights[h * 32u + lane] = weight;
+    }
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    const uint count = min(32u, args.rows - b * 32u);
+    for (uint i = 0; i < dim; i += 32u) {
+      device const Element *rows = vPlane + ulong(b) * 32u * dim + i + lane;
+      float values[kHeads];
+      for (uint h = 0; h < kHeads; ++h)
+        values[h] = unfinished[h * step + i] * shrink[h];
+      for (uint r = 0; r < count; ++r) {
+        float value = float(rows[r * dim]);
+        for (uint h = 0; h < kHeads; ++h)
+          values[h] = fma(weights[h * 32u + r], value, values[h]);
+      }
+      for (uint h = 0; h < kHeads; ++h)
+        unfinished[h * step + i] = values[h];
+    }
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+  }
+  for (uint h = 0; h < kHeads; ++h)
+    if (lane == 0u) {
+      records[h * step] = most[h];
+      records[h * step + 1u] = sum[h];
+    }
+}
+
+/// Split-K: worker `group.y` of key-value head `group.x` takes every `splits`-th block of 32 rows, for all
+/// query heads of the group, four at a time. Partial record per (query head, split): maximum, sum, headDim
+/// values. Grid (kv heads, splits) threadgroups of 32 threads.
 template <typename Element>
 static inline void attendSplit(device const float *q, device const Element *kPlane,
                                device const Element *vPlane, device float *partials,
                                constant AttentionArguments &args, threadgroup float *weights, uint2 group,
                                uint lane) {
-  const uint kvHead = group.x, split = group.y, stride = args.headDim + 2u;
-  const uint used = (args.rows + 31u) / 32u, parts = args.headDim / 32u;
-  for (uint h = 0; h < args.headsPerKv; ++h) {
-    uint head = kvHead * args.headsPerKv + h;
-    device const float *query = q + head * args.headDim;
-    float most = kNothing, sum = 0.0f;
-    float values[8]; // headDim / 32 of them are used
-    for (uint p = 0; p < 8u; ++p)
-      values[p] = 0.0f;
-    for (uint b = split; b < used; b += args.splits) {
-      device const Element *keys = kPlane + ulong(kvHead * args.blocks + b) * args.headDim * 32u;
-      float score = 0.0f;
-      for (uint d = 0; d < args.headDim; ++d)
-        score = fma(query[d], float(keys[d * 32u + lane]), score);
-      bool visible = b * 32u + lane < args.rows;
-      score = visible ? score * args.scale : kNothing;
-      float newMost = max(most, simd_max(score));
-      float shrink = most == kNothing ? 0.0f : exp(most - newMost);
-      float weight = visible ? exp(score - newMost) : 0.0f;
-      most = newMost;
-      sum = sum * shrink + simd_sum(weight);
-      weights[lane] = weight;
-      simdgroup_barrier(mem_flags::mem_threadgroup);
-      uint count = min(32u, args.rows - b * 32u);
-      device const Element *rows = vPlane + (ulong(kvHead) * args.blocks + b) * 32u * args.headDim;
-      for (uint p = 0; p < parts; ++p) {
-        float value = values[p] * shrink;
-        for (uint r = 0; r < count; ++r)
-          value = fma(weights[r], float(rows[r * args.headDim + p * 32u + lane]), value);
-        values[p] = value;
-      }
-      simdgroup_barrier(mem_flags::mem_threadgroup);
-    }
-    device float *record = partials + (head * args.splits + split) * stride;
-    if (lane == 0u) {
-      record[0] = most;
-      record[1] = sum;
-    }
-    for (uint p = 0; p < parts; ++p)
-      record[2u + p * 32u + lane] = values[p];
-  }
+  const uint dim = args.headDim, first = group.x * args.headsPerKv;
+  const ulong plane = ulong(group.x) * args.blocks * 32u * dim;
+  uint h = 0;
+  for (; h + 4u <= args.headsPerKv; h += 4u)
+    attendHeads<Element, 4>(q + (first + h) * dim, kPlane + plane, vPlane + plane,
+                            partials + ((first + h) * args.splits + group.y) * (dim + 2u), args, weights,
+                            group.y, lane);
+  for (; h < args.headsPerKv; ++h)
+    attendHeads<Element, 1>(q + (first + h) * dim, kPlane + plane, vPlane + plane,
+                            partials + ((first + h) * args.splits + group.y) * (dim + 2u), args, weights,
+                            group.y, lane);
 }
 
 #define ATTEND(name, Element)                                                                        \
@@ -126,32 +157,34 @@ static inline void attendSplit(device const float *q, device const Element *kPla
                    constant AttentionArguments &args [[buffer(4)]],                                  \
                    uint2 group [[threadgroup_position_in_grid]],                                     \
                    uint lane [[thread_index_in_simdgroup]]) {                                        \
-    threadgroup float weights[32];                                                                   \
+    threadgroup float weights[4 * 32];                                                               \
     attendSplit<Element>(q, kPlane, vPlane, partials, args, weights, group, lane);                   \
   }
 ATTEND(attention_splitk_f16_1sg, half)
 ATTEND(attention_splitk_f32_1sg, float)
 
-/// Joins the partial records of one query head. Grid: query heads threadgroups of 32 threads.
+/// Joins the partial records of one query head, of which there are at most 32. Grid: query heads
+/// threadgroups of 32 threads.
 kernel void attention_reduce_1sg(device const float *partials [[buffer(0)]], device float *out [[buffer(1)]],
                                  constant AttentionArguments &args [[buffer(2)]],
                                  uint head [[threadgroup_position_in_grid]],
                                  uint lane [[thread_index_in_simdgroup]]) {
+  threadgroup float weights[32];
   const uint stride = args.headDim + 2u;
   device const float *records = partials + head * args.splits * stride;
-  float most = kNothing;
-  for (uint s = 0; s < args.splits; ++s)
-    if (records[s * stride + 1u] > 0.0f)
-      most = max(most, records[s * stride]);
-  float sum = 0.0f;
-  for (uint s = 0; s < args.splits; ++s)
-    if (records[s * stride + 1u] > 0.0f)
-      sum += records[s * stride + 1u] * exp(records[s * stride] - most);
-  for (uint p = 0; p < args.headDim / 32u; ++p) {
+  const bool real = lane < args.splits;
+  float most = real ? records[lane * stride] : kNothing, sum = real ? records[lane * stride + 1u] : 0.0f;
+  float highest = simd_max(sum > 0.0f ? most : kNothing);
+  float weight = sum > 0.0f ? exp(most - highest) : 0.0f;
+  float inverse = 1.0f / simd_sum(weight * sum);
+  weights[lane] = weight;
+  simdgroup_barrier(mem_flags::mem_threadgroup);
+  records += 2u + lane;
+  out += head * args.headDim + lane;
+  for (uint i = 0; i < args.headDim; i += 32u) {
     float value = 0.0f;
     for (uint s = 0; s < args.splits; ++s)
-      if (records[s * stride + 1u] > 0.0f)
-        value = fma(exp(records[s * stride] - most), records[s * stride + 2u + p * 32u + lane], value);
-    out[head * args.headDim + p * 32u + lane] = value / sum;
+      value = fma(weights[s], records[s * stride + i], value);
+    out[i] = value * inverse;
   }
 }

@@ -6,14 +6,17 @@
 // time are decoded to threadgroup memory and then read as uniform values. The unnormalised result is
 // kept in the output itself.
 //
-// Grid (stride / 32, query heads) threadgroups of 32 threads; 2 * 16 * headDim floats of threadgroup
-// memory at index 0.
+// Scores of eight keys, and results of eight dimensions, are summed at once: sixteen 512-bit registers.
+//
+// Grid (tiles, query heads) threadgroups of 32 threads; 2 * 16 * headDim floats of threadgroup memory at
+// index 0. headDim is a multiple of 8.
 
-struct ColumnAttentionArguments {
-  uint stride;
+struct TileAttentionArguments {
+  uint tiles;
   uint rows;           ///< Of the batch.
   uint headDim;
   uint headsPerKv;
+  uint heads;          ///< Query heads.
   uint blocks;         ///< Of the cache, per key-value head.
   uint cached;         ///< Rows of the cache that hold something.
   uint capacity;       ///< Of the ring.
@@ -24,21 +27,21 @@ struct ColumnAttentionArguments {
   float scale;
 };
 
-constant constexpr uint kKeys = 16;
+constant constexpr uint kKeys = 16, kAtOnce = 8;
 
 template <typename Element>
-static inline void attendColumns(device const float *q, device const Element *kPlane,
-                                 device const Element *vPlane, device const Element *kStage,
-                                 device const Element *vStage, device float *out,
-                                 constant ColumnAttentionArguments &args, threadgroup float *shared,
-                                 uint2 group, uint lane) {
-  const uint row = group.x * 32u + lane, kvHead = group.y / args.headsPerKv, dim = args.headDim;
-  const uint query = args.position + row, stride = args.stride;
+static inline void attendTile(device const float *q, device const Element *kPlane,
+                              device const Element *vPlane, device const Element *kStage,
+                              device const Element *vStage, device float *out,
+                              constant TileAttentionArguments &args, threadgroup float *shared,
+                              uint2 group, uint lane) {
+  const uint kvHead = group.y / args.headsPerKv, dim = args.headDim;
+  const uint query = args.position + group.x * 32u + lane;
   threadgroup float *keys = shared, *values = shared + kKeys * dim;
-  q += ulong(group.y * dim) * stride + row;
-  out += ulong(group.y * dim) * stride + row;
+  q += (ulong(group.x) * args.heads + group.y) * dim * 32u + lane;
+  out += (ulong(group.x) * args.heads + group.y) * dim * 32u + lane;
   for (uint d = 0; d < dim; ++d)
-    out[ulong(d) * stride] = 0.0f;
+    out[d * 32u] = 0.0f;
   float most = kNothing, sum = 0.0f;
   // Tiles of the cache, then tiles of the stage up to the last query of this group.
   const uint cacheTiles = (args.cached + kKeys - 1u) / kKeys;
@@ -47,13 +50,13 @@ static inline void attendColumns(device const float *q, device const Element *kP
   for (uint t = 0; t < tiles; ++t) {
     const bool cache = t < cacheTiles;
     const uint first = (cache ? t : t - cacheTiles) * kKeys;
-    const uint blocks = cache ? args.blocks : stride / 32u;
+    const uint blocks = cache ? args.blocks : args.tiles;
     device const Element *kFrom =
         (cache ? kPlane : kStage) + (ulong(kvHead * blocks + first / 32u) * dim) * 32u + first % 32u;
     device const Element *vFrom = (cache ? vPlane : vStage) + (ulong(kvHead) * blocks * 32u + first) * dim;
 
     // Position of key j of the tile, and whether anybody sees the tile.
-    float scores[kKeys];
+    bool visible[kKeys];
     bool any = false;
     for (uint j = 0; j < kKeys; ++j) {
       uint place = first + j;
@@ -61,9 +64,8 @@ static inline void attendColumns(device const float *q, device const Element *kP
       bool holds = cache ? place < args.cached : place < args.rows;
       if (cache)
         key = args.originLogical + (place + args.capacity - args.originPhysical) % args.capacity;
-      bool visible = holds && key <= query && query - key < args.window;
-      scores[j] = visible ? 1.0f : 0.0f;
-      any = any || visible;
+      visible[j] = holds && key <= query && query - key < args.window;
+      any = any || visible[j];
     }
     if (!simd_any(any))
       continue;
@@ -72,50 +74,55 @@ static inline void attendColumns(device const float *q, device const Element *kP
       values[i] = float(vFrom[i]);
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
+    float scores[kKeys];
     float newMost = most;
-    for (uint j = 0; j < kKeys; j += 2u) {
-      float dot0 = 0.0f, dot1 = 0.0f;
-      threadgroup const float *key = keys + j * dim;
+    for (uint part = 0; part < kKeys; part += kAtOnce) {
+      float dots[kAtOnce];
+      for (uint j = 0; j < kAtOnce; ++j)
+        dots[j] = 0.0f;
+      threadgroup const float *key = keys + part * dim;
       for (uint d = 0; d < dim; ++d) {
-        float value = q[ulong(d) * stride];
-        dot0 = fma(key[d], value, dot0);
-        dot1 = fma(key[dim + d], value, dot1);
+        float value = q[d * 32u];
+        for (uint j = 0; j < kAtOnce; ++j)
+          dots[j] = fma(key[j * dim + d], value, dots[j]);
       }
-      scores[j] = scores[j] > 0.0f ? dot0 * args.scale : kNothing;
-      scores[j + 1u] = scores[j + 1u] > 0.0f ? dot1 * args.scale : kNothing;
-      newMost = max(newMost, max(scores[j], scores[j + 1u]));
+      for (uint j = 0; j < kAtOnce; ++j) {
+        scores[part + j] = visible[part + j] ? dots[j] * args.scale : kNothing;
+        newMost = max(newMost, scores[part + j]);
+      }
     }
     float shrink = most == kNothing ? 0.0f : exp(most - newMost);
     sum *= shrink;
     for (uint j = 0; j < kKeys; ++j) {
-      scores[j] = scores[j] == kNothing ? 0.0f : exp(scores[j] - newMost);
+      scores[j] = visible[j] ? exp(scores[j] - newMost) : 0.0f;
       sum += scores[j];
     }
     most = newMost;
-    for (uint d = 0; d < dim; d += 2u) {
-      float a = out[ulong(d) * stride] * shrink, b = out[ulong(d + 1u) * stride] * shrink;
-      for (uint j = 0; j < kKeys; ++j) {
-        a = fma(scores[j], values[j * dim + d], a);
-        b = fma(scores[j], values[j * dim + d + 1u], b);
-      }
-      out[ulong(d) * stride] = a;
-      out[ulong(d + 1u) * stride] = b;
+    for (uint d = 0; d < dim; d += kAtOnce) {
+      float results[kAtOnce];
+      for (uint e = 0; e < kAtOnce; ++e)
+        results[e] = out[(d + e) * 32u] * shrink;
+      for (uint j = 0; j < kKeys; ++j)
+        for (uint e = 0; e < kAtOnce; ++e)
+          results[e] = fma(scores[j], values[j * dim + d + e], results[e]);
+      for (uint e = 0; e < kAtOnce; ++e)
+        out[(d + e) * 32u] = results[e];
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
   }
   float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
   for (uint d = 0; d < dim; ++d)
-    out[ulong(d) * stride] *= inverse;
+    out[d * 32u] *= inverse;
 }
 
-#define ATTEND_COLUMNS(suffix, Element)                                                              \
-  kernel void attention_columns_##suffix(                                                            \
+#define ATTEND_TILES(suffix, Element)                                                              \
+  kernel void attention_tiles_##suffix(                                                            \
       device const float *q [[buffer(0)]], device const Element *kPlane [[buffer(1)]],               \
       device const Element *vPlane [[buffer(2)]], device const Element *kStage [[buffer(3)]],        \
       device const Element *vStage [[buffer(4)]], device float *out [[buffer(5)]],                   \
-      constant ColumnAttentionArguments &args [[buffer(6)]], threadgroup float *shared [[threadgroup(0)]], \
+      constant TileAttentionArguments &args [[buffer(6)]], threadgroup float *shared [[threadgroup(0)]], \
       uint2 group [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]]) {       \
-    attendColumns<Element>(q, kPlane, vPlane, kStage, vStage, out, args, shared, group, lane);       \
+    attendTile<Element>(q, kPlane, vPlane, kStage, vStage, out, args, shared, group, lane);       \
   }
-ATTEND_COLUMNS(f16, half)
-ATTEND_COLUMNS(f32, float)
+ATTEND_TILES(f16, half)
+ATTEND_TILES(f32, float)

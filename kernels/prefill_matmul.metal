@@ -1,20 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Y = W X for many rows of activations: prefill. Activations are stored by columns: element i of row r
-// is at i * stride + r, stride a multiple of 32, so that a lane owns a row of the batch and no sum goes
-// across lanes. Rows up to the stride are computed; those past the batch hold nothing of use.
+// Y = W X for many rows of activations: prefill. Activations are stored in tiles of 32 rows: element i
+// of row r of a matrix `width` wide is at ((r / 32) * width + i) * 32 + r % 32, so that a lane owns a row,
+// no sum goes across lanes, and a tile is read in order. Rows up to the last tile's end are computed;
+// those past the batch hold nothing of use.
 //
-// matmul_<format>_8o32r: a SIMD group makes 8 outputs of all rows. It decodes 8 x 64 weights to
-// threadgroup memory, then walks the batch in tiles of 32 rows, two outputs at a time: the tile's
-// 64 x 32 activations stay in the first cache while eight outputs use them.
-// Launch: ceil(outputs / 8) threadgroups of 32 threads.
+// matmul_<format>_32o32r: a SIMD group makes 32 outputs of all rows. It decodes 32 x 64 weights to
+// threadgroup memory, then walks the batch: the 64 x 32 activations of a tile stay in the first cache
+// while four sets of eight outputs use them. Eight sums of 32 lanes are sixteen 512-bit registers: enough
+// to hide the latency of the multiply-add, and each activation that is loaded serves eight of them.
+// Launch: ceil(outputs / 32) threadgroups of 32 threads; args.rows is the batch rounded up to tiles.
 
-constant constexpr uint kTileOutputs = 8, kTileInputs = 64;
+constant constexpr uint kTileOutputs = 32, kOutputs = 8, kTileInputs = 64;
+
+/// Adds `depth` inputs to eight outputs of one tile of rows. `out` is element (first output, lane).
+static inline void multiplyTile(threadgroup const float *w, device const float *x, device float *out,
+                                uint depth, bool begins, float scale) {
+  float sums[kOutputs];
+  for (uint o = 0; o < kOutputs; ++o)
+    sums[o] = begins ? 0.0f : out[o * 32u];
+  for (uint k = 0; k < depth; ++k) {
+    float value = x[k * 32u];
+    for (uint o = 0; o < kOutputs; ++o)
+      sums[o] = fma(w[o * kTileInputs + k], value, sums[o]);
+  }
+  for (uint o = 0; o < kOutputs; ++o)
+    out[o * 32u] = sums[o] * scale;
+}
+
+/// The same for the last outputs of a matrix, fewer than eight.
+static inline void multiplyRest(threadgroup const float *w, device const float *x, device float *out,
+                                uint depth, bool begins, float scale, uint outputs) {
+  for (uint o = 0; o < outputs; ++o) {
+    float sum = begins ? 0.0f : out[o * 32u];
+    for (uint k = 0; k < depth; ++k)
+      sum = fma(w[o * kTileInputs + k], x[k * 32u], sum);
+    out[o * 32u] = sum * scale;
+  }
+}
+
+/// Walks the batch with the decoded weights of inputs [begin, begin + depth).
+static inline void multiplyAll(threadgroup const float *tile, device const float *x, device float *y,
+                               constant MatrixArguments &args, uint first, uint begin, uint depth, uint lane) {
+  const bool begins = begin == 0u;
+  const float scale = begin + depth == args.inputs ? args.scale : 1.0f;
+  for (uint r = 0; r < args.rows / 32u; ++r) {
+    device const float *column = x + (ulong(r) * args.inputs + begin) * 32u + lane;
+    device float *out = y + (ulong(r) * args.outputs + first) * 32u + lane;
+    for (uint o = 0; o < kTileOutputs; o += kOutputs) {
+      if (first + o + kOutputs <= args.outputs)
+        multiplyTile(tile + o * kTileInputs, column, out + o * 32u, depth, begins, scale);
+      else if (first + o < args.outputs)
+        multiplyRest(tile + o * kTileInputs, column, out + o * 32u, depth, begins, scale,
+                     args.outputs - first - o);
+    }
+  }
+}
 
 template <typename Format>
-static inline void matmulColumns(device const uchar *weights, device const float *x, device float *y,
-                                 constant MatrixArguments &args, uint stride, threadgroup float *tile,
-                                 uint group, uint lane) {
+static inline void matmul(device const uchar *weights, device const float *x, device float *y,
+                          constant MatrixArguments &args, threadgroup float *tile, uint group, uint lane) {
   const uint first = group * kTileOutputs;
   for (uint begin = 0; begin < args.inputs; begin += kTileInputs) {
     const uint depth = min(kTileInputs, args.inputs - begin);
@@ -27,42 +72,18 @@ static inline void matmulColumns(device const uchar *weights, device const float
       }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint r = 0; r < stride; r += 32u) {
-      device const float *column = x + ulong(begin) * stride + r + lane;
-      for (uint o = 0; o < kTileOutputs && first + o < args.outputs; o += 2u) {
-        device float *out = y + ulong(first + o) * stride + r + lane;
-        bool pair = first + o + 1u < args.outputs;
-        float sum0 = 0.0f, sum1 = 0.0f;
-        if (begin > 0u) {
-          sum0 = out[0];
-          sum1 = pair ? out[stride] : 0.0f;
-        }
-        threadgroup const float *w = tile + o * kTileInputs;
-        for (uint k = 0; k < depth; ++k) {
-          float value = column[k * stride];
-          sum0 = fma(w[k], value, sum0);
-          sum1 = fma(w[kTileInputs + k], value, sum1);
-        }
-        if (begin + kTileInputs >= args.inputs) {
-          sum0 *= args.scale;
-          sum1 *= args.scale;
-        }
-        out[0] = sum0;
-        if (pair)
-          out[stride] = sum1;
-      }
-    }
+    multiplyAll(tile, x, y, args, first, begin, depth, lane);
     simdgroup_barrier(mem_flags::mem_threadgroup);
   }
 }
 
 #define MATMUL(format, Format)                                                                       \
-  kernel void matmul_##format##_8o32r(                                                               \
+  kernel void matmul_##format##_32o32r(                                                              \
       device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],                \
       device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],                   \
       uint group [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]]) {        \
     threadgroup float tile[kTileOutputs * kTileInputs];                                              \
-    matmulColumns<Format>(weights, x, y, args, args.rows, tile, group, lane);                        \
+    matmul<Format>(weights, x, y, args, tile, group, lane);                                          \
   }
 
 MATMUL(f32, FormatF32)
@@ -77,23 +98,27 @@ MATMUL(q5_k, FormatQ5_K)
 MATMUL(q6_k, FormatQ6_K)
 
 /// NVFP4 with its block scales at slot 4.
-kernel void matmul_nvfp4_8o32r(device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],
-                               device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],
-                               device const uchar *scales [[buffer(4)]],
-                               uint group [[threadgroup_position_in_grid]],
-                               uint lane [[thread_index_in_simdgroup]]) {
-  const uint stride = args.rows;
-  for (uint o = group * kTileOutputs; o < min(args.outputs, (group + 1u) * kTileOutputs); ++o) {
-    device const uchar *codes = weights + ulong(o) * args.rowBytes;
-    device const uchar *rowScales = scales + ulong(o) * (args.inputs / 16u);
-    for (uint r = 0; r < stride; r += 32u) {
-      float sum = 0.0f;
-      for (uint k = 0; k < args.inputs; ++k) {
-        uint pair = codes[k / 2u];
-        float w = decodeE2M1(k & 1u ? pair >> 4u : pair & 15u) * decodeE4M3(rowScales[k / 16u]);
-        sum = fma(w, x[ulong(k) * stride + r + lane], sum);
+kernel void matmul_nvfp4_32o32r(device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],
+                                device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],
+                                device const uchar *scales [[buffer(4)]],
+                                uint group [[threadgroup_position_in_grid]],
+                                uint lane [[thread_index_in_simdgroup]]) {
+  threadgroup float tile[kTileOutputs * kTileInputs];
+  const uint first = group * kTileOutputs;
+  for (uint begin = 0; begin < args.inputs; begin += kTileInputs) {
+    const uint depth = min(kTileInputs, args.inputs - begin);
+    for (uint o = 0; o < kTileOutputs; ++o) {
+      uint row = min(first + o, args.outputs - 1u);
+      device const uchar *codes = weights + ulong(row) * args.rowBytes + begin / 2u;
+      device const uchar *rowScales = scales + ulong(row) * (args.inputs / 16u) + begin / 16u;
+      for (uint c = 0; c < depth / 32u; ++c) {
+        uint pair = codes[c * 16u + lane / 2u];
+        float code = decodeE2M1(lane & 1u ? pair >> 4u : pair & 15u);
+        tile[o * kTileInputs + c * 32u + lane] = code * decodeE4M3(rowScales[2u * c + lane / 16u]);
       }
-      y[ulong(o) * stride + r + lane] = sum * args.scale;
     }
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    multiplyAll(tile, x, y, args, first, begin, depth, lane);
+    simdgroup_barrier(mem_flags::mem_threadgroup);
   }
 }

@@ -112,7 +112,7 @@ void DecodeGraph::encodeAttention(uint32_t layer) {
                               c_.headsPerKvHead(),
                               cache.blocks,
                               cache.plane.length,
-                              splitK(cache.plane.length).threadgroups,
+                              engine_.attentionSplits(cache.plane.length),
                               c_.attentionScale()};
   };
   const uint64_t partialBytes = uint64_t(c_.heads) * 32 * (c_.headDim + 2) * 4;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tested by tests/engine/Goldens.cpp and tests/seed/SeedTable.cpp.
 #include "muse/Engine.h"
+#include "muse/KvPlane.h"
 #include <algorithm>
 #include <cmath>
 
@@ -49,6 +50,7 @@ Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Context> context,
   PEWTER_TRY(engine->weights_, Weights::create(*engine->context_, engine->model_, c));
   PEWTER_TRY_VOID(engine->buildKernels());
   PEWTER_TRY_VOID(engine->buildRotations());
+  engine->options_.progress = {}; // it may refer to what ends with this call
   return engine;
 }
 
@@ -64,18 +66,18 @@ Result<void> Engine::buildKernels() {
                                     attend,             "attention_reduce_1sg", "gate_sigmoid",
                                     "silu_mul",         "scale_softcap",     "argmax_phase1_1sg",
                                     "argmax_phase2_1sg"};
-  for (const char *name : {"to_columns", "take_row", "rms_norm_columns", "norm_add_norm_columns",
-                           "head_norm_columns", "rotate_columns"})
+  for (const char *name : {"to_tiles", "take_row", "rms_norm_tiles", "norm_add_norm_tiles",
+                           "head_norm_tiles", "rotate_tiles"})
     names.emplace_back(name);
-  for (const char *name : {"kv_stage_", "kv_publish_", "attention_columns_"})
+  for (const char *name : {"kv_stage_", "kv_publish_", "attention_tiles_"})
     names.push_back(name + kv);
-  auto matmulName = [&](TensorType type) { return fmt::format("matmul_{}_8o32r", formatName(type)); };
+  auto matmulName = [&](TensorType type) { return fmt::format("matmul_{}_32o32r", formatName(type)); };
   auto matvecName = [&](TensorType type) {
     return fmt::format("matvec_{}_{}", formatName(type), options_.matvec);
   };
   for (TensorType type : weights_->matrixTypes())
     names.insert(names.end(), {matvecName(type), matmulName(type)});
-  PEWTER_TRY(registry_, PipelineRegistry::create(*context_, context_->options().math, names));
+  PEWTER_TRY(registry_, PipelineRegistry::create(*context_, context_->options().math, names, options_.progress));
   auto get = [&](std::string_view name) { return &registry_.get(name); };
   kernels_.embedding = get(embedding);
   kernels_.rmsNorm = get("rms_norm_1sg");
@@ -90,15 +92,15 @@ Result<void> Engine::buildKernels() {
   kernels_.softcap = get("scale_softcap");
   kernels_.argmax1 = get("argmax_phase1_1sg");
   kernels_.argmax2 = get("argmax_phase2_1sg");
-  kernels_.toColumns = get("to_columns");
+  kernels_.toTiles = get("to_tiles");
   kernels_.takeRow = get("take_row");
-  kernels_.rmsNormColumns = get("rms_norm_columns");
-  kernels_.normAddNormColumns = get("norm_add_norm_columns");
-  kernels_.headNormColumns = get("head_norm_columns");
-  kernels_.rotateColumns = get("rotate_columns");
+  kernels_.rmsNormTiles = get("rms_norm_tiles");
+  kernels_.normAddNormTiles = get("norm_add_norm_tiles");
+  kernels_.headNormTiles = get("head_norm_tiles");
+  kernels_.rotateTiles = get("rotate_tiles");
   kernels_.kvStage = get("kv_stage_" + kv);
   kernels_.kvPublish = get("kv_publish_" + kv);
-  kernels_.attendColumns = get("attention_columns_" + kv);
+  kernels_.attendTiles = get("attention_tiles_" + kv);
   for (TensorType type : weights_->matrixTypes())
     kernels_.matmul[type] = get(matmulName(type));
   for (TensorType type : weights_->matrixTypes())
@@ -157,6 +159,12 @@ Result<BatchWorkspace *> Engine::workspace(uint32_t stride, bool withLogits) {
   if (withLogits)
     PEWTER_TRY_VOID(make(w.logits, c.vocab, 4, "batch_logits"));
   return &workspaces_[stride];
+}
+
+uint32_t Engine::attentionSplits(uint32_t rows) const {
+  // A core needs no more workers than keep it busy, and each record costs as much as a few rows.
+  uint32_t blocks = (rows + 31) / 32;
+  return context_->geometry() == Geometry::Cpu ? std::clamp((blocks + 1) / 2, 1u, 32u) : splitK(rows).threadgroups;
 }
 
 Result<Activations *> Engine::packedActivations() {

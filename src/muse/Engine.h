@@ -15,6 +15,7 @@
 #include "muse/Activations.h"
 #include "muse/Tokenizer.h"
 #include "muse/Weights.h"
+#include <functional>
 
 namespace pewter::muse {
 
@@ -30,6 +31,8 @@ struct EngineOptions {
   /// Rows per SIMD group and SIMD groups per threadgroup of matvec kernels: "1r1s", "2r1s", "4r2s";
   /// "" takes what suits the device.
   std::string matvec = {};
+  /// Told the fraction of the kernels that are built, when that takes compiling.
+  std::function<void(double)> progress = {};
 };
 
 /// Matrix-vector kernels of one format.
@@ -42,13 +45,13 @@ struct MatvecKernel {
 struct Kernels {
   const Kernel *embedding, *rmsNorm, *headNorm, *normAddNorm, *rotate, *kvStore, *attend, *attendReduce,
       *gate, *siluMul, *softcap, *argmax1, *argmax2;
-  const Kernel *toColumns, *takeRow, *rmsNormColumns, *normAddNormColumns, *headNormColumns,
-      *rotateColumns, *kvStage, *kvPublish, *attendColumns;
+  const Kernel *toTiles, *takeRow, *rmsNormTiles, *normAddNormTiles, *headNormTiles,
+      *rotateTiles, *kvStage, *kvPublish, *attendTiles;
   std::unordered_map<TensorType, MatvecKernel> matvec;
   std::unordered_map<TensorType, const Kernel *> matmul;
 };
 
-/// Activations of a prefill chunk, by columns (kernels/prefill_matmul.metal): [width][stride].
+/// Activations of a prefill chunk, in tiles of 32 rows (kernels/prefill_matmul.metal): [stride / 32][width][32].
 struct BatchWorkspace {
   uint32_t stride = 0; ///< Rows of the chunk, rounded up to 32.
   NS::SharedPtr<MTL::Buffer> tokens;                          ///< u32 [stride]
@@ -83,6 +86,8 @@ public:
   Result<BatchWorkspace *> workspace(uint32_t stride, bool withLogits);
   /// Buffers for four rows that decode together; only while holding a permit.
   Result<Activations *> packedActivations();
+  /// Workers per key-value head in the attention of one query over `rows` rows: 1 to 32.
+  uint32_t attentionSplits(uint32_t rows) const;
   uint32_t kvElementBytes() const { return options_.kv == KvType::F16 ? 2 : 4; }
 
 private:

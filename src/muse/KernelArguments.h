@@ -40,29 +40,29 @@ struct ArgmaxArguments {
 };
 inline constexpr uint32_t kArgmaxSpan = 1024;
 
-struct ToColumnsArguments {
-  uint32_t stride, rows, width;
+struct ToTilesArguments {
+  uint32_t rows, width;
 };
 struct TakeArguments {
-  uint32_t stride, row, width;
+  uint32_t row, width;
 };
-struct ColumnNormArguments {
-  uint32_t stride, width;
+struct TileNormArguments {
+  uint32_t width;
   float epsilon, epsilon2;
 };
-struct ColumnHeadArguments {
-  uint32_t stride, headDim, queryHeads, pairs, position, last;
+struct TileHeadArguments {
+  uint32_t headDim, queryHeads, keyHeads, pairs, position, last;
   float epsilon;
 };
-struct ColumnStoreArguments {
-  uint32_t stride, rows, headDim, blocks, firstRow, firstPlace, capacity;
+struct TileStoreArguments {
+  uint32_t tiles, rows, headDim, kvHeads, blocks, firstRow, firstPlace, capacity;
 };
-struct ColumnAttentionArguments {
-  uint32_t stride, rows, headDim, headsPerKv, blocks, cached, capacity, originLogical, originPhysical,
+struct TileAttentionArguments {
+  uint32_t tiles, rows, headDim, headsPerKv, heads, blocks, cached, capacity, originLogical, originPhysical,
       position, window;
   float scale;
 };
-inline constexpr uint32_t kAttentionKeys = 16; ///< Keys per tile of attention_columns.
-inline constexpr uint32_t kMatmulOutputs = 8;  ///< Outputs per threadgroup of a matmul.
+inline constexpr uint32_t kAttentionKeys = 16; ///< Keys per step of attention_tiles.
+inline constexpr uint32_t kMatmulOutputs = 32; ///< Outputs per threadgroup of a matmul.
 
 } // namespace pewter::muse

@@ -26,31 +26,31 @@ void PrefillGraph::elementwise(const Kernel &kernel, const NS::SharedPtr<MTL::Bu
   e_.dispatch1d(kernel, {at(a), at(b)}, width * b_.stride, width * b_.stride);
 }
 
-Result<void> PrefillGraph::encodeChunk(uint32_t position, uint32_t rows) {
+Result<void> PrefillGraph::encodeChunk(uint32_t position, uint32_t rows, bool allLogits) {
   position_ = position;
+  allLogits_ = allLogits;
   rows_ = rows;
   const uint32_t stride = b_.stride, tiles = stride / 32;
   e_.group("embedding");
   e_.dispatch(*k_.embedding, {w_.embedding.data, at(b_.tokens), at(b_.embedded)},
               EmbeddingArguments{c_.hidden, c_.vocab, w_.embedding.rowBytes, c_.hidden},
               MTL::Size(c_.hidden / 32, stride, 1), 32);
-  e_.group("to_columns");
-  e_.dispatch(*k_.toColumns, {at(b_.embedded), at(b_.hidden)},
-              ToColumnsArguments{stride, rows, c_.hidden}, MTL::Size(tiles, c_.hidden, 1), 32);
+  e_.group("to_tiles");
+  e_.dispatch(*k_.toTiles, {at(b_.embedded), at(b_.hidden)}, ToTilesArguments{rows, c_.hidden}, MTL::Size(tiles, c_.hidden, 1), 32);
   e_.group("entry_norm");
-  ColumnNormArguments norm{stride, c_.hidden, c_.rmsEps, 0};
-  e_.dispatch(*k_.rmsNormColumns, {at(b_.hidden), w_.ones, at(b_.normed)}, norm, MTL::Size(tiles, 1, 1), 32);
+  TileNormArguments norm{c_.hidden, c_.rmsEps, 0};
+  e_.dispatch(*k_.rmsNormTiles, {at(b_.hidden), w_.ones, at(b_.normed)}, norm, MTL::Size(tiles, 1, 1), 32);
   e_.group("attn_norm", 0);
-  e_.dispatch(*k_.rmsNormColumns, {at(b_.normed), w_.layers[0].attnNorm, at(b_.postNorm)}, norm,
+  e_.dispatch(*k_.rmsNormTiles, {at(b_.normed), w_.layers[0].attnNorm, at(b_.postNorm)}, norm,
               MTL::Size(tiles, 1, 1), 32);
   for (uint32_t layer = 0; layer < c_.layers; ++layer)
     PEWTER_TRY_VOID(encodeLayer(layer));
 
   Activations &a = s_.a_;
   e_.group("last_row");
-  e_.dispatch1d(*k_.takeRow, {at(b_.hidden), at(a.hidden)}, TakeArguments{stride, rows - 1, c_.hidden},
+  e_.dispatch1d(*k_.takeRow, {at(b_.hidden), at(a.hidden)}, TakeArguments{rows - 1, c_.hidden},
                 c_.hidden);
-  if (b_.logits)
+  if (allLogits_)
     matmul(w_.head, b_.hidden, b_.logits);
   e_.group("lm_head");
   const MatvecKernel &kernel = k_.matvec.at(w_.head.type);
@@ -64,7 +64,7 @@ Result<void> PrefillGraph::encodeChunk(uint32_t position, uint32_t rows) {
   e_.group("softcap");
   SoftcapArguments cap{c_.vocab, c_.logitScale, c_.softcap};
   e_.dispatch1d(*k_.softcap, {at(a.logits)}, cap, c_.vocab);
-  if (b_.logits) {
+  if (allLogits_) {
     cap.count = c_.vocab * stride;
     e_.dispatch1d(*k_.softcap, {at(b_.logits)}, cap, cap.count);
   }
@@ -87,9 +87,9 @@ Result<void> PrefillGraph::encodeLayer(uint32_t layer) {
   elementwise(*k_.gate, b_.attention, b_.gate, c_.attentionDim());
   e_.group("o_proj", l);
   matmul(w.output, b_.attention, b_.projected);
-  ColumnNormArguments tail{b_.stride, c_.hidden, c_.postNormEps, c_.rmsEps};
+  TileNormArguments tail{c_.hidden, c_.postNormEps, c_.rmsEps};
   e_.group("post_attn_ffn_norm", l);
-  e_.dispatch(*k_.normAddNormColumns,
+  e_.dispatch(*k_.normAddNormTiles,
               {at(b_.projected), w.postAttnNorm, at(b_.normed), w.ffnNorm, at(b_.postNorm)}, tail,
               MTL::Size(tiles, 1, 1), 32);
   e_.group("ffn_gate_up", l);
@@ -100,7 +100,7 @@ Result<void> PrefillGraph::encodeLayer(uint32_t layer) {
   e_.group("ffn_down", l);
   matmul(w.ffnDown, b_.ffnGate, b_.projected);
   e_.group("post_ffn_next_norm", l);
-  e_.dispatch(*k_.normAddNormColumns,
+  e_.dispatch(*k_.normAddNormTiles,
               {at(b_.projected), w.postFfnNorm, at(b_.normed),
                last ? w_.outputNorm : w_.layers[layer + 1].attnNorm, at(last ? b_.hidden : b_.postNorm)},
               tail, MTL::Size(tiles, 1, 1), 32);
@@ -111,43 +111,44 @@ Result<void> PrefillGraph::encodeAttention(uint32_t layer) {
   const LayerWeights &w = w_.layers[layer];
   LayerCache &cache = s_.caches_[layer];
   const int l = static_cast<int>(layer);
-  const uint32_t stride = b_.stride, tiles = stride / 32;
-  ColumnHeadArguments heads{stride,    c_.headDim, c_.heads, c_.sliding[layer] ? c_.ropeDim / 2 : 0,
-                            position_, s_.engine_->maxContext() - 1, c_.rmsEps};
+  const uint32_t tiles = b_.stride / 32;
+  TileHeadArguments heads{c_.headDim, c_.heads, c_.kvHeads, c_.sliding[layer] ? c_.ropeDim / 2 : 0,
+                          position_,  s_.engine_->maxContext() - 1, c_.rmsEps};
   e_.group("qk_norm", l);
-  e_.dispatch(*k_.headNormColumns, {at(b_.q), at(b_.k), w.qNorm, w.kNorm}, heads,
+  e_.dispatch(*k_.headNormTiles, {at(b_.q), at(b_.k), w.qNorm, w.kNorm}, heads,
               MTL::Size(tiles, c_.heads + c_.kvHeads, 1), 32);
   if (c_.sliding[layer]) {
     e_.group("rope", l);
-    e_.dispatch(*k_.rotateColumns, {at(b_.q), at(b_.k), s_.engine_->rotations()}, heads,
+    e_.dispatch(*k_.rotateTiles, {at(b_.q), at(b_.k), s_.engine_->rotations()}, heads,
                 MTL::Size(tiles, c_.heads + c_.kvHeads, 1), 32);
   }
   e_.group("kv_stage_attention", l);
   e_.dispatch(*k_.kvStage, {at(b_.k), at(b_.v), at(b_.kStage), at(b_.vStage)},
-              ColumnStoreArguments{stride, rows_, c_.headDim, tiles, 0, 0, 1},
+              TileStoreArguments{tiles, rows_, c_.headDim, c_.kvHeads, tiles, 0, 0, 1},
               MTL::Size(tiles, c_.kvDim(), 1), 32);
   e_.barrier({b_.kStage.get(), b_.vStage.get()});
   const KvPlane &plane = cache.plane;
-  ColumnAttentionArguments args{stride,
-                                rows_,
-                                c_.headDim,
-                                c_.headsPerKvHead(),
-                                cache.blocks,
-                                plane.length,
-                                plane.capacity,
-                                plane.originLogical,
-                                plane.originPhysical,
-                                position_,
-                                c_.sliding[layer] ? c_.window : UINT32_MAX,
-                                c_.attentionScale()};
-  e_.dispatchWithMemory(*k_.attendColumns,
+  TileAttentionArguments args{tiles,
+                              rows_,
+                              c_.headDim,
+                              c_.headsPerKvHead(),
+                              c_.heads,
+                              cache.blocks,
+                              plane.length,
+                              plane.capacity,
+                              plane.originLogical,
+                              plane.originPhysical,
+                              position_,
+                              c_.sliding[layer] ? c_.window : UINT32_MAX,
+                              c_.attentionScale()};
+  e_.dispatchWithMemory(*k_.attendTiles,
                         {at(b_.q), at(cache.k), at(cache.v), at(b_.kStage), at(b_.vStage), at(b_.attention)},
                         args, 2 * kAttentionKeys * c_.headDim * 4, MTL::Size(tiles, c_.heads, 1), 32);
   e_.group("kv_publish", l);
   PEWTER_TRY(uint32_t survivor, cache.plane.appendBatch(position_, rows_));
   e_.dispatch(*k_.kvPublish, {at(b_.kStage), at(b_.vStage), at(cache.k), at(cache.v)},
-              ColumnStoreArguments{stride, rows_, c_.headDim, cache.blocks, survivor - position_,
-                                   cache.plane.physicalRow(survivor), cache.plane.capacity},
+              TileStoreArguments{tiles, rows_, c_.headDim, c_.kvHeads, cache.blocks, survivor - position_,
+                                 cache.plane.physicalRow(survivor), cache.plane.capacity},
               MTL::Size(tiles, c_.kvDim(), 1), 32);
   return {};
 }

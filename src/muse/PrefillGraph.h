@@ -15,7 +15,8 @@ public:
       : s_(sequence), e_(encoder), b_(workspace), c_(sequence.engine_->config()),
         w_(sequence.engine_->weights()), k_(sequence.engine_->kernels()) {}
 
-  Result<void> encodeChunk(uint32_t position, uint32_t rows);
+  /// `allLogits`: of every row into the workspace, beside those of the last into the sequence.
+  Result<void> encodeChunk(uint32_t position, uint32_t rows, bool allLogits);
 
 private:
   Result<void> encodeLayer(uint32_t layer);
@@ -31,6 +32,7 @@ private:
   const Weights &w_;
   const Kernels &k_;
   uint32_t position_ = 0, rows_ = 0;
+  bool allLogits_ = false;
 };
 
 } // namespace pewter::muse

@@ -195,7 +195,7 @@ Result<void> Sequence::runChunk(std::span<const uint32_t> tokens, const PrefillO
                                             .label = "prefill",
                                             .profile = options.profile,
                                             .record = options.record});
-  PEWTER_TRY_VOID(PrefillGraph(*this, encoder, *workspace).encodeChunk(position_, count));
+  PEWTER_TRY_VOID(PrefillGraph(*this, encoder, *workspace).encodeChunk(position_, count, options.onLogits != nullptr));
   if (auto ran = encoder.finish(); !ran) {
     setPlanes(before);
     return std::unexpected(std::move(ran).error().whileDoing(
@@ -204,8 +204,7 @@ Result<void> Sequence::runChunk(std::span<const uint32_t> tokens, const PrefillO
   if (options.onLogits)
     options.onLogits(position_, count,
                      {static_cast<const float *>(workspace->logits->contents()),
-                      uint64_t(engine_->config().vocab) * workspace->stride},
-                     workspace->stride);
+                      uint64_t(engine_->config().vocab) * workspace->stride});
   position_ += count;
   history_.insert(history_.end(), tokens.begin(), tokens.end());
   return {};

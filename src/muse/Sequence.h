@@ -23,9 +23,9 @@ struct SequenceOptions {
 struct PrefillOptions {
   const std::atomic<bool> *cancel = nullptr;      ///< Looked at between chunks.
   std::function<void(uint32_t done)> progress = {}; ///< Tokens done.
-  /// Called for each chunk with the logits of every token, by columns: logit `id` of token `t` is at
-  /// id * stride + t.
-  std::function<void(uint32_t first, uint32_t count, std::span<const float> logits, uint32_t stride)>
+  /// Called for each chunk with the logits of every token, in tiles of 32: logit `id` of token `t` is at
+  /// ((t / 32) * vocabulary + id) * 32 + t % 32.
+  std::function<void(uint32_t first, uint32_t count, std::span<const float> logits)>
       onLogits = {};
   std::vector<PhaseSample> *profile = nullptr; ///< Time each group.
   GraphRecord *record = nullptr;
