@@ -7,6 +7,7 @@
 // Immutable after create; any thread.
 #pragma once
 #include "muse/Context.h"
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -20,9 +21,10 @@ struct Kernel {
 
 class PipelineRegistry {
 public:
-  /// An error names the kernel that is missing or cannot be built, and the compiler's reason.
-  static Result<PipelineRegistry> create(Context &context, MathMode mode,
-                                         std::span<const std::string> names);
+  /// Builds on all cores. `progress` (may be empty) is told the fraction done, on this thread. An error
+  /// names the kernel that is missing or cannot be built, and the compiler's reason.
+  static Result<PipelineRegistry> create(Context &context, MathMode mode, std::span<const std::string> names,
+                                         const std::function<void(double)> &progress = {});
   const Kernel &get(std::string_view name) const;
   bool has(std::string_view name) const { return pipelines_.contains(std::string(name)); }
   size_t size() const { return pipelines_.size(); }

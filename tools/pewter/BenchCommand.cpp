@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -22,6 +23,7 @@ struct BenchFlags {
   std::vector<uint32_t> prompts = {128, 512}, depths = {16, 1024, 8192};
   uint32_t count = 128, repeats = 3;
   bool json = false, race = false, profile = false;
+  std::string trace;
 };
 
 struct Row {
@@ -208,13 +210,7 @@ Result<void> race(BenchFlags &flags) {
   return {};
 }
 
-/// Where the time of a token goes: each group alone, as the device timed it.
-Result<void> profile(BenchFlags &flags) {
-  PEWTER_TRY(auto engine, makeEngine(flags.engine));
-  PEWTER_TRY(auto sequence, muse::Sequence::create(engine, {}));
-  auto ids = someTokens(*engine, 32);
-  PEWTER_TRY_VOID(sequence->prefill(std::span(ids).first(31), {}));
-  PEWTER_TRY(auto samples, sequence->profileDecode(ids[31]));
+void printProfile(std::string_view title, const std::vector<muse::PhaseSample> &samples) {
   std::vector<std::pair<std::string, std::pair<double, int>>> sums;
   double total = 0;
   for (const muse::PhaseSample &sample : samples) {
@@ -225,10 +221,59 @@ Result<void> profile(BenchFlags &flags) {
     ++found->second.second;
     total += sample.end - sample.start;
   }
-  fmt::print("{:<22} {:>6} {:>10} {:>7}\n", "group", "count", "ms", "share");
+  fmt::print("{:<22} {:>6} {:>10} {:>7}\n", title, "count", "ms", "share");
   for (const auto &[label, sum] : sums)
     fmt::print("{:<22} {:>6} {:>10.4f} {:>6.1f}%\n", label, sum.second, sum.first * 1e3, 100 * sum.first / total);
-  fmt::print("{:<22} {:>6} {:>10.4f}\n", "sum", samples.size(), total * 1e3);
+  fmt::print("{:<22} {:>6} {:>10.4f}\n\n", "sum", samples.size(), total * 1e3);
+}
+
+/// Adds the samples to a list of events as chrome://tracing and Perfetto read them: a row per layer.
+void addToTrace(Json &events, std::string_view process, int id, const std::vector<muse::PhaseSample> &samples) {
+  events.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", id}, {"args", {{"name", process}}}});
+  for (const muse::PhaseSample &sample : samples)
+    events.push_back({{"name", sample.label},
+                      {"cat", process},
+                      {"ph", "X"},
+                      {"pid", id},
+                      {"tid", sample.layer + 1},
+                      {"ts", (sample.start - samples.front().start) * 1e6},
+                      {"dur", (sample.end - sample.start) * 1e6}});
+}
+
+/// Where the time of a token and of a prompt goes: each group alone, as the device timed it.
+Result<void> profile(BenchFlags &flags) {
+  PEWTER_TRY(auto engine, makeEngine(flags.engine));
+  PEWTER_TRY(auto sequence, muse::Sequence::create(engine, {}));
+  Json events = Json::array();
+  int id = 0;
+  for (uint32_t depth : flags.depths) {
+    if (depth + 2 > engine->maxContext())
+      continue;
+    auto ids = someTokens(*engine, depth + 2);
+    sequence->reset();
+    PEWTER_TRY_VOID(sequence->prefill(std::span(ids).first(depth + 1), {}));
+    PEWTER_TRY(auto samples, sequence->profileDecode(ids[depth + 1]));
+    std::string title = fmt::format("decode at {}", depth + 1);
+    printProfile(title, samples);
+    addToTrace(events, title, ++id, samples);
+  }
+  for (uint32_t count : flags.prompts) {
+    if (count > engine->maxContext())
+      continue;
+    std::vector<muse::PhaseSample> samples;
+    sequence->reset();
+    PEWTER_TRY_VOID(sequence->prefill(someTokens(*engine, count), {.profile = &samples}));
+    std::string title = fmt::format("prefill of {}", count);
+    printProfile(title, samples);
+    addToTrace(events, title, ++id, samples);
+  }
+  if (!flags.trace.empty()) {
+    std::ofstream file(flags.trace);
+    file << Json{{"traceEvents", events}}.dump() << "\n";
+    file.close();
+    if (!file)
+      return fail(ErrorKind::Io, "The trace \"{}\" cannot be written.", flags.trace);
+  }
   return {};
 }
 
@@ -244,7 +289,8 @@ void addBench(CLI::App &app, int &status) {
   command->add_option("-r,--repeats", flags->repeats, "Repeats")->check(CLI::PositiveNumber)->capture_default_str();
   command->add_flag("--json", flags->json, "As JSON");
   command->add_flag("--race", flags->race, "Compare the matvec geometries");
-  command->add_flag("--phase-profile", flags->profile, "Time each group of one token");
+  command->add_flag("--phase-profile", flags->profile, "Time each group of a token and of a prompt");
+  command->add_option("--trace", flags->trace, "With --phase-profile: also write a Chrome trace (JSON)");
   command->callback([flags, &status] {
     auto result = flags->race ? race(*flags) : flags->profile ? profile(*flags) : run(*flags);
     status = result ? 0 : report(result.error());

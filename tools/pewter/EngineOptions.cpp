@@ -2,6 +2,7 @@
 #include "pewter/EngineOptions.h"
 #include "pewter/DefaultModel.h"
 #include "base/Toggles.h"
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -98,11 +99,23 @@ Result<std::shared_ptr<muse::Engine>> makeEngine(const EngineFlags &flags) {
   progress.show("load", 0.2);
   PEWTER_TRY(auto model, flags.model.empty() ? openDefaultModel() : muse::GgufModel::open(flags.model));
   progress.show("load", 0.4);
+  // The first start on a machine compiles; later ones find the kernels in the disk cache.
+  auto start = std::chrono::steady_clock::now();
+  bool told = false;
+  auto compiled = [&](double fraction) {
+    progress.show("load", 0.4 + 0.6 * fraction);
+    if (flags.quiet || progress.visible() || told ||
+        std::chrono::steady_clock::now() - start < std::chrono::seconds(2))
+      return;
+    told = true;
+    fmt::print(stderr, "pewter: compiling the engine's kernels for this machine, once\n");
+  };
   return muse::Engine::create(std::move(context), std::move(model),
                               {.maxContext = flags.context,
                                .kv = flags.kv == "f32" ? muse::KvType::F32 : muse::KvType::F16,
                                .serialPrefill = flags.serialPrefill,
-                               .matvec = flags.matvec});
+                               .matvec = flags.matvec,
+                               .progress = compiled});
 }
 
 } // namespace pewter::tools

@@ -39,6 +39,7 @@ public:
   ~ProgressLine() { clear(); }
   void show(std::string_view what, double fraction);
   void clear();
+  bool visible() const { return on_; }
 
 private:
   bool on_, drawn_ = false;
