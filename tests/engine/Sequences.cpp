@@ -155,6 +155,26 @@ TEST(Sequences, CancelledPrefillLeavesTheSequenceUsable) {
   EXPECT_TRUE(std::ranges::equal(sequence->logits(), other->logits()));
 }
 
+TEST(Sequences, CancelledDecodeLeavesTheSequenceUsable) {
+  auto engine = testing::engineOf("glimmer-tiny-q8_0.gguf");
+  auto prompt = randomTokens(20, 2048);
+  std::atomic<bool> cancel = false;
+  uint32_t steps = 0;
+  auto stopped = testing::sequenceOf(engine, 0), whole = testing::sequenceOf(engine, 1);
+  muse::GenerationOptions options{.maxTokens = 30, .ignoreEnd = true, .sampler = {.temperature = 0}};
+  auto all = muse::generate(*whole, prompt, options, {}).value();
+  options.cancel = &cancel;
+  auto part = muse::generate(*stopped, prompt, options, [&](const auto &) { cancel = ++steps == 9; }).value();
+  EXPECT_EQ(part.stop, muse::StopReason::Cancelled);
+  ASSERT_LT(part.ids.size(), 12u);
+  EXPECT_TRUE(std::equal(part.ids.begin(), part.ids.end(), all.ids.begin()));
+  // What was decoded stays; going on gives what an undisturbed run gives.
+  while (stopped->position() < whole->position())
+    ASSERT_TRUE(stopped->decode(all.ids[stopped->position() - prompt.size()]));
+  EXPECT_TRUE(std::ranges::equal(stopped->logits(), whole->logits()));
+  EXPECT_EQ(stopped->save(), whole->save());
+}
+
 TEST(Sequences, LimitsAreErrors) {
   auto engine = testing::engineOf("glimmer-tiny-q8_0.gguf");
   auto sequence = muse::Sequence::create(engine, {.maxContext = 40}).value();
