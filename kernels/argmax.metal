@@ -3,6 +3,8 @@
 // The id of the largest logit, the lowest of equals, in two phases. Phase 1: each SIMD group takes
 // `span` logits; grid ceil(count / span) threadgroups of 32 threads. Phase 2: one threadgroup of 32
 // threads over the partial results. A logit that is not finite makes the result 0xFFFFFFFF.
+#include <metal_stdlib>
+using namespace metal;
 
 struct ArgmaxArguments {
   uint count;

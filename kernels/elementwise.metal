@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels of one thread per element; each guards its index, so a grid may be larger than the data.
+#include <metal_stdlib>
+using namespace metal;
 
 /// a *= sigmoid(g), the gate in front of the output projection.
 kernel void gate_sigmoid(device float *a [[buffer(0)]], device const float *g [[buffer(1)]],

@@ -2,6 +2,7 @@
 //
 // Rows of the embedding table as float. One SIMD group per 32 elements: grid (width / 32, rows)
 // threadgroups of 32 threads. A token id past the table is cut to the last.
+#include "formats.metal"
 
 struct EmbeddingArguments {
   uint width;

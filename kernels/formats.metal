@@ -3,7 +3,10 @@
 // How the blocks of each weight format decode, in the shape that all matrix kernels share: a format
 // has blocks of kBytes bytes that hold kChunks runs of 32 elements; `open` reads what is common to a
 // block (uniform over the SIMD group), `at` gives element `lane` of run `chunk`. Lanes read
-// consecutive bytes. Head of the concatenated source; every other engine kernel follows it.
+// consecutive bytes. The engine concatenates its files in an order in which
+// each include has gone before; alone, a file includes what it needs.
+#ifndef PEWTER_FORMATS
+#define PEWTER_FORMATS
 #include <metal_stdlib>
 using namespace metal;
 
@@ -174,3 +177,4 @@ struct MatrixArguments {
   uint rows;       ///< Of the batch.
   float scale;     ///< NVFP4: the tensor's outer scale. Others: 1.
 };
+#endif

@@ -6,6 +6,10 @@
 //   K  ((kvHead * blocks + row / 32) * headDim + d) * 32 + row % 32   rows of a block side by side
 //   V  (kvHead * blocks * 32 + row) * headDim + d
 // With K so, a lane that owns a row finds its dot product without adding across lanes.
+#ifndef PEWTER_KV_CACHE
+#define PEWTER_KV_CACHE
+#include <metal_stdlib>
+using namespace metal;
 
 struct RotateArguments {
   uint headDim;
@@ -188,3 +192,4 @@ kernel void attention_reduce_1sg(device const float *partials [[buffer(0)]], dev
     out[i] = value * inverse;
   }
 }
+#endif

@@ -4,6 +4,7 @@
 // outputs, a threadgroup has S SIMD groups. A lane's partial sum takes elements lane, lane + 32, ...;
 // the lanes are added at the end. Launch: (args.rows, ceil(outputs / (R * S))) threadgroups of 32 * S
 // threads; x is [rows][inputs], y [rows][outputs]. Each row of a batch has the bits it would have alone.
+#include "formats.metal"
 
 template <typename Format, uint kRows>
 static inline void matvec(device const uchar *weights, device const float *x, device float *y,

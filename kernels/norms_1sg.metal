@@ -3,6 +3,8 @@
 // RMS norms with one SIMD group per row: no barrier, so a CPU runs a row as one loop. Widths are multiples
 // of 32, and loops count the same for every lane, so that no lane has to be masked. Grid: rows
 // threadgroups of 32 threads. out = x / sqrt(mean(x^2) + epsilon) * w, everything in float.
+#include <metal_stdlib>
+using namespace metal;
 
 struct NormArguments {
   uint width;     ///< A multiple of 32.

@@ -10,6 +10,7 @@
 //
 // Grid (tiles, query heads) threadgroups of 32 threads; 2 * 16 * headDim floats of threadgroup memory at
 // index 0. headDim is a multiple of 8.
+#include "kv_cache.metal"
 
 struct TileAttentionArguments {
   uint tiles;

@@ -3,6 +3,8 @@
 // Everything of prefill but matrices and attention, on activations in tiles of 32 rows (see
 // prefill_matmul.metal): a lane owns a row. Grids: as many threadgroups of 32 threads as there are tiles,
 // times what a kernel names. Element i of a row of a tile is at i * 32 from the row's first.
+#include <metal_stdlib>
+using namespace metal;
 
 /// Row-major rows [row][width] to tiles. Grid (tiles, width): one SIMD group per element index.
 struct ToTilesArguments {

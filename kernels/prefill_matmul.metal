@@ -10,6 +10,7 @@
 // while four sets of eight outputs use them. Eight sums of 32 lanes are sixteen 512-bit registers: enough
 // to hide the latency of the multiply-add, and each activation that is loaded serves eight of them.
 // Launch: ceil(outputs / 32) threadgroups of 32 threads; args.rows is the batch rounded up to tiles.
+#include "formats.metal"
 
 constant constexpr uint kTileOutputs = 32, kOutputs = 8, kTileInputs = 64;
 

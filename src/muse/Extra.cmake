@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The engine's kernels travel inside libpewter as text: one header with a name and a raw string for
-# each, in the order in which they are concatenated.
+# each, in the order in which they are concatenated; includes of each other are left out.
 set(engine_kernels formats matvec embedding norms_1sg elementwise kv_cache argmax prefill_matmul
     prefill_layout prefill_attention)
 set(engine_kernel_text "")
@@ -11,6 +11,7 @@ foreach(name IN LISTS engine_kernels)
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
   file(READ ${path} text)
+  string(REGEX REPLACE "#include \"[^\"]*\"\n" "\n" text "${text}")
   string(APPEND engine_kernel_text "{\"${name}.metal\", R\"metal(${text})metal\"},\n")
 endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/EngineKernels.inc
