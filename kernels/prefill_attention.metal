@@ -24,7 +24,7 @@ struct TileAttentionArguments {
   uint originLogical;  ///< Position of the oldest cached row,
   uint originPhysical; ///< and its place.
   uint position;       ///< Of the batch's first row.
-  uint window;         ///< A key is visible when query - key < window.
+  uint window;         ///< A key is visible when query - key < window; less than 2^31.
   float scale;
 };
 
@@ -38,7 +38,7 @@ static inline void attendTile(device const float *q, device const Element *kPlan
                               uint2 group, uint lane) {
   const uint kvHead = group.y / args.headsPerKv, dim = args.headDim;
   const uint query = args.position + group.x * 32u + lane;
-  threadgroup float *keys = shared, *values = shared + kKeys * dim;
+  threadgroup float *keys = shared, *values = shared + kKeys * dim; // [dim][kKeys], [kKeys][dim]
   q += (ulong(group.x) * args.heads + group.y) * dim * 32u + lane;
   out += (ulong(group.x) * args.heads + group.y) * dim * 32u + lane;
   for (uint d = 0; d < dim; ++d)
@@ -56,24 +56,27 @@ static inline void attendTile(device const float *q, device const Element *kPlan
         (cache ? kPlane : kStage) + (ulong(kvHead * blocks + first / 32u) * dim) * 32u + first % 32u;
     device const Element *vFrom = (cache ? vPlane : vStage) + (ulong(kvHead) * blocks * 32u + first) * dim;
 
-    // Position of key j of the tile, and whether anybody sees the tile.
+    // The position of key j is the same for all lanes; one that holds nothing lies far behind every query.
+    const uint holding = cache ? args.cached : args.rows;
     bool visible[kKeys];
     bool any = false;
     for (uint j = 0; j < kKeys; ++j) {
       uint place = first + j;
-      uint key = args.position + place;
-      bool holds = cache ? place < args.cached : place < args.rows;
-      if (cache)
-        key = args.originLogical + (place + args.capacity - args.originPhysical) % args.capacity;
-      visible[j] = holds && key <= query && query - key < args.window;
+      uint turned = place - args.originPhysical + (place < args.originPhysical ? args.capacity : 0u);
+      uint key = cache ? args.originLogical + turned : args.position + place;
+      key = place < holding ? key : args.position + 0x40000000u;
+      visible[j] = query - key < args.window; // wraps to a large number when the key is behind the query
       any = any || visible[j];
     }
     if (!simd_any(any))
       continue;
-    for (uint i = lane; i < kKeys * dim; i += 32u) {
-      keys[i % kKeys * dim + i / kKeys] = float(kFrom[i / kKeys * 32u + i % kKeys]);
-      values[i] = float(vFrom[i]);
-    }
+    // Two rows of sixteen keys at a time.
+    kFrom += lane / kKeys * 32u + lane % kKeys;
+    for (uint d = 0; d < dim; d += 2u)
+      keys[d * kKeys + lane] = float(kFrom[d * 32u]);
+    vFrom += lane;
+    for (uint i = 0; i < kKeys * dim; i += 32u)
+      values[i + lane] = float(vFrom[i]);
     simdgroup_barrier(mem_flags::mem_threadgroup);
     float scores[kKeys];
     float newMost = most;
@@ -81,11 +84,11 @@ static inline void attendTile(device const float *q, device const Element *kPlan
       float dots[kAtOnce];
       for (uint j = 0; j < kAtOnce; ++j)
         dots[j] = 0.0f;
-      threadgroup const float *key = keys + part * dim;
+      threadgroup const float *key = keys + part;
       for (uint d = 0; d < dim; ++d) {
         float value = q[d * 32u];
         for (uint j = 0; j < kAtOnce; ++j)
-          dots[j] = fma(key[j * dim + d], value, dots[j]);
+          dots[j] = fma(key[d * kKeys + j], value, dots[j]);
       }
       for (uint j = 0; j < kAtOnce; ++j) {
         scores[part + j] = visible[part + j] ? dots[j] * args.scale : kNothing;

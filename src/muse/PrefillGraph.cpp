@@ -2,9 +2,13 @@
 // Tested by tests/engine/Goldens.cpp and tests/engine/Sequences.cpp.
 #include "muse/PrefillGraph.h"
 #include "muse/KernelArguments.h"
+#include <algorithm>
 
 namespace pewter::muse {
 namespace {
+
+/// The window of a layer that sees everything.
+constexpr uint32_t kNoWindow = 0x7fffffff;
 
 View at(const NS::SharedPtr<MTL::Buffer> &buffer) { return {buffer.get(), 0}; }
 
@@ -139,7 +143,7 @@ Result<void> PrefillGraph::encodeAttention(uint32_t layer) {
                               plane.originLogical,
                               plane.originPhysical,
                               position_,
-                              c_.sliding[layer] ? c_.window : UINT32_MAX,
+                              c_.sliding[layer] ? std::min(c_.window, kNoWindow) : kNoWindow,
                               c_.attentionScale()};
   e_.dispatchWithMemory(*k_.attendTiles,
                         {at(b_.q), at(cache.k), at(cache.v), at(b_.kStage), at(b_.vStage), at(b_.attention)},
