@@ -9,6 +9,7 @@ scales make the weights of a row have the variance 1 / inputs, so that activatio
 is drawn from a pool of 8,192 distinct blocks per type and width, which takes seconds to write.
 """
 import argparse
+import os
 import random
 import struct
 
@@ -183,6 +184,10 @@ def main():
                     file.write(b"".join(draw.choices(pools[key], k=count)))
                     left -= count
             file.write(bytes(-size_of(shape, kind) % 32))
+        # Out of the page cache: what is read from the disk comes in larger pages than what was written.
+        file.flush()
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 if __name__ == "__main__":

@@ -92,6 +92,11 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
   if (address == MAP_FAILED)
     return fail(ErrorKind::Io, "Cannot map \"{}\" ({} bytes): {}.", path.string(), size,
                 std::strerror(errno));
+  // Models are read from end to end for every token: large pages cost fewer look-ups. A kernel or file
+  // system without them says no, which is fine; pages that are cached already stay as they are.
+  constexpr size_t kLargePage = size_t(2) << 20;
+  if (size >= kLargePage)
+    ::madvise(address, size, MADV_HUGEPAGE);
   return std::shared_ptr<const MappedFile>(
       new MappedFile(static_cast<const std::byte *>(address), size));
 }
