@@ -297,6 +297,10 @@ TEST(Seed, A59_WidthsOfTheReleasedShape) {
   for (auto [key, value] : {std::pair{"attention.layer_norm_rms_epsilon", 1e-5f}, {"rope.freq_base", 500000.0f},
                             {"final_logit_softcapping", 20.0f}, {"logit_scale", 0.196116135f}})
     writer.addF32(p + key, value);
+  std::vector<std::string> tokens(202048);
+  for (size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = fmt::format("t{}", i);
+  writer.addStrings("tokenizer.ggml.tokens", tokens);
   Bytes bytes = writer.toBytes().value();
   auto model = muse::GgufModel::fromBytes(bytes, "shape").value();
   auto read = muse::ModelConfig::read(*model);
