@@ -28,6 +28,18 @@ endfunction()
 find_package(fmt REQUIRED)
 pewter_fuzzer_library(pewter-fuzz-air FOLDERS base air)
 pewter_fuzzers(pewter-fuzz-air air)
+
+# The reader of GGUF files: the part of muse that needs no device.
+add_library(pewter-fuzz-gguf STATIC EXCLUDE_FROM_ALL)
+foreach(name IN ITEMS GgufFile GgufModel ModelConfig ModelTensors TensorFormat Dequantize)
+  target_sources(pewter-fuzz-gguf PRIVATE ${CMAKE_SOURCE_DIR}/src/muse/${name}.cpp)
+endforeach()
+target_link_libraries(pewter-fuzz-gguf PUBLIC pewter-fuzz-air)
+target_compile_options(pewter-fuzz-gguf PUBLIC -fsanitize=address,fuzzer-no-link -g -O1)
+add_executable(GgufFile_fuzz EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/muse/GgufFile_fuzz.cpp)
+target_link_libraries(GgufFile_fuzz PRIVATE pewter-fuzz-gguf)
+target_link_options(GgufFile_fuzz PRIVATE -fsanitize=address,fuzzer)
+
 if(PEWTER_BUILD_COMPILER)
   find_package(LLVM 22.1 REQUIRED CONFIG)
   pewter_fuzzer_library(pewter-fuzz-air-ir FOLDERS air/ir LINK pewter-fuzz-air LLVM)
