@@ -164,7 +164,10 @@ TEST(Sequences, CancelledDecodeLeavesTheSequenceUsable) {
   muse::GenerationOptions options{.maxTokens = 30, .ignoreEnd = true, .sampler = {.temperature = 0}};
   auto all = muse::generate(*whole, prompt, options, {}).value();
   options.cancel = &cancel;
-  auto part = muse::generate(*stopped, prompt, options, [&](const auto &) { cancel = ++steps == 9; }).value();
+  auto part = muse::generate(*stopped, prompt, options, [&](const auto &) {
+                if (++steps == 9)
+                  cancel = true;
+              }).value();
   EXPECT_EQ(part.stop, muse::StopReason::Cancelled);
   ASSERT_LT(part.ids.size(), 12u);
   EXPECT_TRUE(std::equal(part.ids.begin(), part.ids.end(), all.ids.begin()));
