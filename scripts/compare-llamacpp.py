@@ -17,6 +17,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -55,6 +56,14 @@ def make_model(kind):
         subprocess.run([sys.executable, ROOT / "bench/llamacpp/make_model.py", partial, "--type", kind], check=True)
         partial.rename(path)
     return path
+
+
+class Stopped(Exception):
+    """SIGTERM came: report what has been measured."""
+
+
+def stop(signum, frame):
+    raise Stopped
 
 
 class Worker:
@@ -172,26 +181,31 @@ def compare(options, kind, model, threads, depths, wanted):
         while not options.wait.exists():
             time.sleep(0.2)
     rates = {}
-    for worker in workers.values():  # warm up
+    opened = wanted & {"decode", "busy"}  # filling the caches has warmed prefill up
+    for worker in workers.values():
         for request in requests:
-            worker.ask(request)
+            if not (opened and request.startswith("prefill")):
+                worker.ask(request)
 
     def measure(t, request, label):
         for engine in ("pewter", "llama"):
             time.sleep(0.05)  # the other's threads go to sleep
             rates.setdefault((label, t, engine), []).append(workers[engine, t].ask(request))
 
-    for _ in range(options.rounds):
-        for t in threads:
-            for request in requests:
-                measure(t, request, request)
-    if "busy" in wanted:
-        request = f"decode {depths[0]} {options.tokens}"
-        quiet = [workers["pewter", min(threads)].ask(request) for _ in range(3)]
-        with busy_process():
-            for _ in range(options.rounds):
-                measure(max(threads), request, "busy " + request)
-        rates["busy " + request, max(threads), "own quiet"] = quiet
+    signal.signal(signal.SIGTERM, stop)
+    with contextlib.suppress(Stopped):
+        if "busy" in wanted:
+            request = f"decode {depths[0]} {options.tokens}"
+            rates["busy " + request, max(threads), "own quiet"] = [
+                workers["pewter", min(threads)].ask(request) for _ in range(4)][1:]
+            with busy_process():
+                for _ in range(options.rounds):
+                    measure(max(threads), request, "busy " + request)
+        for _ in range(options.rounds):
+            for t in threads:
+                for request in requests:
+                    measure(t, request, request)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for worker in workers.values():
         worker.stop()
 
@@ -200,7 +214,9 @@ def compare(options, kind, model, threads, depths, wanted):
     for (label, t, engine), ours in rates.items():
         if engine != "pewter":
             continue
-        theirs = rates[label, t, "llama"]
+        theirs = rates.get((label, t, "llama"), [])
+        if not theirs:
+            continue
         ratios = sorted(a / b for a, b in zip(ours, theirs))
         out[f"{label}, {t} threads"] = {"pewter": statistics.median(ours), "llama": statistics.median(theirs),
                                         "ratio": statistics.median(ratios), "least": ratios[0], "most": ratios[-1]}
