@@ -8,7 +8,7 @@ Fetches the prebuilt llama.cpp of the npm package node-llama-cpp 3.21.1 and its 
 writes models with random weights (0.95 billion) into .cache/models, and starts one process per engine and
 number of threads. Each measurement asks both engines in turn, and the figure is the median over rounds of
 the ratio within a round, because the speed of a shared machine drifts. Other work disturbs the figures:
-run it alone. --wait FILE prepares everything and measures when FILE exists.
+run it alone, or compare processor time (--processor-time). --wait FILE prepares everything and measures when FILE exists.
 
 Needs build/release/bin/PewterWorker (ninja -C build/release PewterWorker), g++, npm and git.
 """
@@ -29,8 +29,7 @@ PEERS = ROOT / ".cache/peers"
 LIBRARIES = PEERS / f"@node-llama-cpp/linux-x64@{VERSION}/package/bins/linux-x64"
 PACKAGE = PEERS / f"node-llama-cpp@{VERSION}"
 SOURCE = PACKAGE / "llama.cpp"
-LLAMA = ROOT / "build/release/bin/LlamaWorker"
-PEWTER = ROOT / "build/release/bin/PewterWorker"
+PROGRAMS = ROOT / "build/release/bin"
 CONTEXT = 2048
 
 
@@ -41,10 +40,11 @@ def fetch_peer():
         subprocess.run(["git", "clone", "-q", "-c", "advice.detachedHead=false",
                         PACKAGE / "package/llama/gitRelease.bundle", SOURCE], check=True)
     source = ROOT / "bench/llamacpp/LlamaWorker.cpp"
-    if LLAMA.exists() and LLAMA.stat().st_mtime > source.stat().st_mtime:
+    program = PROGRAMS / "LlamaWorker"
+    if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
         return
     subprocess.run(["g++", "-std=c++20", "-O2", f"-I{ROOT}/bench", f"-I{SOURCE}/include", f"-I{SOURCE}/ggml/include", source,
-                    "-o", LLAMA, LIBRARIES / "libllama.v0.4.0.so", LIBRARIES / "libggml.v0.4.0.so",
+                    "-o", program, LIBRARIES / "libllama.v0.4.0.so", LIBRARIES / "libggml.v0.4.0.so",
                     LIBRARIES / "libggml-base.so", f"-Wl,-rpath,{LIBRARIES}", "-Wl,--allow-shlib-undefined"], check=True)
 
 
@@ -69,10 +69,12 @@ def stop(signum, frame):
 class Worker:
     """A process that holds one engine; see bench/llamacpp/Worker.h."""
 
+    by_processor = False
+
     def __init__(self, engine, model, threads):
         environment = dict(os.environ, PEWTER_THREADS=str(threads))
-        command = ([PEWTER, model, str(CONTEXT)] if engine == "pewter" else
-                   [LLAMA, LIBRARIES, model, str(threads), str(CONTEXT)])
+        command = ([PROGRAMS / "PewterWorker", model, str(CONTEXT)] if engine == "pewter" else
+                   [PROGRAMS / "LlamaWorker", LIBRARIES, model, str(threads), str(CONTEXT)])
         self.began = time.perf_counter()
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         if self.process.stdout.readline().strip() != "ready":
@@ -84,7 +86,8 @@ class Worker:
         answer = self.process.stdout.readline()
         if not answer:
             raise SystemExit(f"compare: a worker ended at \"{request}\"")
-        return float(answer)
+        wall, processor = map(float, answer.split())
+        return processor if self.by_processor else wall
 
     def memory(self):
         """MiB that are not pages of a file."""
@@ -138,12 +141,17 @@ def main():
     parser.add_argument("--prompts", default="128,512")
     parser.add_argument("--only", help="decode, prefill, busy or start, or several with commas")
     parser.add_argument("--wait", type=pathlib.Path)
+    parser.add_argument("--processor-time", action="store_true",
+                        help="rates by processor time, for a machine that is not quiet; one thread only")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     wanted = set((options.only or "decode,prefill,busy,start").split(","))
     threads = [int(t) for t in options.threads.split(",")]
     depths = options.depths.split(",")
-    if not PEWTER.exists():
+    if options.processor_time:
+        threads = [1]  # waiting for a partner costs processor time or not, as an engine likes
+        Worker.by_processor = True
+    if not (PROGRAMS / "PewterWorker").exists():
         raise SystemExit("compare: build it first: ninja -C build/release PewterWorker")
     fetch_peer()
 

@@ -5,21 +5,29 @@
 // of them alive and take turns between them:
 //
 //   prefill N     tokens per second of a prompt of N tokens from an empty cache
-//   open D        fill a cache with D tokens (not measured); answers 0
+//   open D        fill a cache with D tokens (not measured); answers zeros
 //   decode D N    tokens per second of N single steps after D tokens; leaves the cache at D
 //
-// An answer is one line with one number. The first line, "ready", comes when the model is loaded.
+// An answer is one line with two numbers, the second by processor time. The first line, "ready", comes when the model is loaded.
 #pragma once
 #include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <string>
+#include <time.h>
 #include <vector>
 
 namespace pewter::bench {
 
 inline double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Of all threads of this process.
+inline double processorSeconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 /// The same ids on both sides. The last few of a vocabulary are control tokens, which llama.cpp treats alike.
@@ -39,10 +47,11 @@ template <class Engine> int serve(Engine &engine) {
   std::string verb;
   while (std::cin >> verb) {
     uint32_t depth = 0, count = 0;
-    double start = 0;
+    double start = 0, processorStart = 0;
     if (verb == "prefill") {
       std::cin >> count;
       start = seconds();
+      processorStart = processorSeconds();
       engine.prefill(count);
     } else if (verb == "open") {
       std::cin >> depth;
@@ -50,15 +59,16 @@ template <class Engine> int serve(Engine &engine) {
     } else if (verb == "decode") {
       std::cin >> depth >> count;
       start = seconds();
+      processorStart = processorSeconds();
       engine.decode(depth, count);
     } else {
       std::cerr << "worker: unknown request [" << verb << "]\n";
       return 1;
     }
-    double taken = seconds() - start;
+    double taken = seconds() - start, processor = processorSeconds() - processorStart;
     if (verb == "decode")
       engine.rewind(depth);
-    std::cout << count / taken << std::endl;
+    std::cout << count / taken << ' ' << count / processor << std::endl;
   }
   return 0;
 }
