@@ -51,6 +51,19 @@ kernel void k(constant Params &params, device const char *bytes, device void *ra
   EXPECT_EQ(kernel.arguments[5].typeName, "uint2");
 }
 
+// As Apple's compiler has it: const takes writing away from memory with a type only.
+TEST(Reflection, SaysWhatMayBeWritten) {
+  const auto compiled = compileForTest(
+      "kernel void k(device const float *x, device float *y, device const void *z, constant void *c) "
+      "{ y[0] = x[0] + *(device const float *)z + *(constant float *)c; }\n");
+  ASSERT_TRUE(compiled->ok) << compiled->diagnostics;
+  const air::KernelReflection kernel = compiled->reflection("k");
+  EXPECT_EQ(kernel.arguments[0].access, air::Access::Read);
+  EXPECT_EQ(kernel.arguments[1].access, air::Access::ReadWrite);
+  EXPECT_EQ(kernel.arguments[2].access, air::Access::ReadWrite);
+  EXPECT_EQ(kernel.arguments[3].access, air::Access::Read);
+}
+
 TEST(Reflection, KnowsTheThreadLimitAndUnusedArguments) {
   const auto compiled = compileForTest(
       "[[max_total_threads_per_threadgroup(64)]] kernel void a(device int *x) { x[0] = 1; }\n"

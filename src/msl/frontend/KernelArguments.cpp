@@ -99,8 +99,9 @@ private:
     argument.addressSpace = static_cast<air::AddressSpace>(number);
     argument.kind = number == 3 ? ArgumentKind::ThreadgroupMemory : ArgumentKind::Buffer;
     argument.metadataKind = "air.buffer";
-    argument.access = number == 2 || pointee.isConstQualified() ? air::Access::Read
-                                                                : air::Access::ReadWrite;
+    // Apple's compiler calls memory without a type writable, const or not.
+    const bool isReadOnly = number == 2 || (pointee.isConstQualified() && !pointee->isVoidType());
+    argument.access = isReadOnly ? air::Access::Read : air::Access::ReadWrite;
     argument.typeName = typeName(context_, pointee);
     if (!pointee->isIncompleteType() && !pointee->isFunctionType()) {
       argument.dataSize = static_cast<uint32_t>(context_.getTypeSizeInChars(pointee).getQuantity());
