@@ -7,7 +7,11 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 destination=.cache/peers
 packages=("$@")
-[ ${#packages[@]} -gt 0 ] || packages=(llama.rn@0.8.3 llama.rn@0.5.11 whisper.rn@0.4.3)
+[ ${#packages[@]} -gt 0 ] || packages=(
+  llama.rn@0.8.3 llama.rn@0.5.11 whisper.rn@0.4.3 # libraries
+  llama.rn@0.9.0                                  # the source of the first (tests/support/PeerSource.h)
+  llama.rn@0.12.9                                 # a larger source
+)
 
 if ! command -v npm >/dev/null; then
   if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends npm >/dev/null; }; then

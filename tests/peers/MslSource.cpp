@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The source of a published library compiled by us, compared with what Apple's compiler made of it
-// (.cache/peers, see scripts/fetch-peers.sh): the same kernels, arguments and function constants.
+// (PeerSource.h, scripts/fetch-peers.sh): the same kernels, arguments and function constants.
+#include "PeerSource.h"
 #include "air/Metallib.h"
 #include "air/ir/Canonicalize.h"
 #include "msl/Compile.h"
@@ -14,8 +15,6 @@
 
 namespace pewter {
 namespace {
-
-const std::filesystem::path kPeers = std::filesystem::path(PEWTER_SOURCE_DIR) / ".cache/peers";
 
 std::map<std::string, air::KernelReflection> reflectLibrary(ByteView bytes) {
   std::map<std::string, air::KernelReflection> kernels;
@@ -54,23 +53,18 @@ std::string describe(const air::FunctionConstant &constant) {
   return fmt::format("{} {} {}", constant.index, air::nameOf(constant.type), constant.name);
 }
 
-TEST(MslSource, GivesTheKernelsOfTheAppleBuiltLibrary) {
-  const auto folder = kPeers / "ggml@d0f2203f";
-  const auto source = readFile(folder / "ggml-metal.metal");
-  const auto built = readFile(kPeers / "llama.rn@0.8.3/package/cpp/ggml-metal/ggml-llama.metallib");
-  if (!source || !built)
-    GTEST_SKIP() << "needs " << folder << " and llama.rn@0.8.3 (scripts/fetch-peers.sh)";
-  compiler::SourceRequest request;
-  request.source = textOf(*source);
-  request.includeDirectories = {folder};
-  request.macros = {{"GGML_METAL_HAS_BF16", "1"}};
-  const auto image = msl::compileSource(request);
+void expectTheKernelsOfTheLibrary(const testing::PeerSource &source) {
+  const auto built = readFile(testing::kLlamaLibrary);
+  ASSERT_TRUE(built.has_value());
+  const auto image = msl::compileSource(source.request);
   ASSERT_TRUE(image.has_value()) << image.error().message();
   const auto ours = reflectLibrary(image->metallib);
   const auto theirs = reflectLibrary(*built);
   EXPECT_EQ(theirs.size(), 574u);
   int different = 0;
   for (const auto &[name, expected] : theirs) {
+    if (source.changed.contains(name))
+      continue;
     const auto found = ours.find(name);
     if (found == ours.end()) {
       ADD_FAILURE() << "missing kernel " << name;
@@ -97,14 +91,34 @@ TEST(MslSource, GivesTheKernelsOfTheAppleBuiltLibrary) {
   }
   EXPECT_EQ(different, 0);
   for (const auto &[name, kernel] : ours)
-    EXPECT_TRUE(theirs.contains(name)) << "kernel of ours only: " << name;
+    EXPECT_TRUE(theirs.contains(name) || source.added.contains(name))
+        << "kernel of ours only: " << name;
+  fmt::print("{} kernels agree, {} are known to have another source\n",
+             theirs.size() - source.changed.size() - size_t(different), source.changed.size());
+}
+
+TEST(MslSource, GivesTheKernelsOfTheAppleBuiltLibrary) {
+  PEWTER_NEEDS_PEER(testing::kLlamaLibrary);
+  const auto source = testing::exactSourceOfLlamaLibrary();
+  if (!source)
+    GTEST_SKIP() << "the revision of ggml that the library was built from is not in .cache/peers";
+  expectTheKernelsOfTheLibrary(*source);
+}
+
+TEST(MslSource, APublishedSourceGivesThemToo) {
+  PEWTER_NEEDS_PEER(testing::kLlamaLibrary);
+  const auto source = testing::publishedSourceOfLlamaLibrary();
+  if (!source)
+    GTEST_SKIP() << "llama.rn@0.9.0 is not here; scripts/fetch-peers.sh fetches it.";
+  expectTheKernelsOfTheLibrary(*source);
 }
 
 TEST(MslSource, CompilesALargerSourceWhole) {
-  const auto folder = kPeers / "llama.rn@0.12.9/package/cpp/ggml-metal";
-  const auto source = readFile(folder / "ggml-metal.metal");
-  if (!source)
-    GTEST_SKIP() << "needs llama.rn@0.12.9 (scripts/fetch-peers.sh)";
+  const auto path = testing::peerPath("llama.rn@0.12.9", "ggml-metal/ggml-metal.metal");
+  PEWTER_NEEDS_PEER(path);
+  const auto source = readFile(path);
+  ASSERT_TRUE(source.has_value());
+  const auto folder = path.parent_path();
   compiler::SourceRequest request;
   request.source = textOf(*source);
   request.includeDirectories = {folder, folder.parent_path()};
