@@ -18,7 +18,6 @@ protected:
 };
 
 TEST_F(GgmlAttention, Rope) {
-  setFamily("rope");
   for (std::string kind : {"norm", "neox", "multi", "imrope", "vision"})
     for (ElementType type : {ElementType::F32, ElementType::F16})
       for (bool hasFactors : {false, true}) {
@@ -94,10 +93,17 @@ TEST_F(GgmlAttention, Rope) {
       }
 }
 
-/// One attention problem: queries [d, queries, heads], keys and values [d, keys, heads / share],
-/// mask [keys, queries] in half, or none.
+/// Elements of one head: of queries and keys, and of values.
+struct HeadSize {
+  int64_t key, value;
+  std::string suffix() const { return fmt::format("dk{}_dv{}", key, value); }
+};
+
+/// One attention problem: queries [key, queries, heads], keys [key, keys, heads / share] and values
+/// [value, keys, heads / share], mask [keys, queries] in half, or none.
 struct Attention {
-  int64_t d, queries, keys, heads = 4, keyHeads = 2;
+  HeadSize size;
+  int64_t queries, keys, heads = 4, keyHeads = 2;
   bool hasMask;
   const BlockFormat &format;
   Tensor q, k, v, mask, out;
@@ -105,13 +111,15 @@ struct Attention {
   std::vector<double> reference;
   double scale;
 
-  Attention(const BlockFormat &f, int64_t size, int64_t queries, int64_t keys, bool hasMask)
-      : d(size), queries(queries), keys(keys), hasMask(hasMask), format(f) {
+  Attention(const BlockFormat &f, HeadSize size, int64_t queries, int64_t keys, bool hasMask)
+      : size(size), queries(queries), keys(keys), hasMask(hasMask), format(f) {
+    const int64_t d = size.key, dv = size.value;
     scale = 1 / std::sqrt(double(d));
     q = Tensor::of({d, queries, heads, 1});
-    k = v = Tensor::of({d, keys, keyHeads, 1}, f.bytes, f.elements);
+    k = Tensor::of({d, keys, keyHeads, 1}, f.bytes, f.elements);
+    v = Tensor::of({dv, keys, keyHeads, 1}, f.bytes, f.elements);
     mask = Tensor::of({keys, queries, 1, 1}, 2);
-    out = Tensor::of({d, heads, queries, 1});
+    out = Tensor::of({dv, heads, queries, 1});
     Numbers numbers(3);
     auto qv = numbers.uniform(size_t(q.elements()), -2, 2);
     qs = storeAs(qv, ElementType::F32);
@@ -139,11 +147,11 @@ struct Attention {
         }
         for (double &p : s)
           sum += p = std::exp(p - largest);
-        for (int64_t e = 0; e < d; ++e) {
+        for (int64_t e = 0; e < dv; ++e) {
           double value = 0;
           for (int64_t j = 0; j < keys; ++j)
-            value += s[size_t(j)] / sum * vv[size_t((kh * keys + j) * d + e)];
-          reference[size_t((i * heads + h) * d + e)] = value;
+            value += s[size_t(j)] / sum * vv[size_t((kh * keys + j) * dv + e)];
+          reference[size_t((i * heads + h) * dv + e)] = value;
         }
       }
   }
@@ -172,37 +180,41 @@ struct Attention {
   size_t padBytes(int64_t block) const {
     return size_t(block * (k.nb[1] * keyHeads + v.nb[1] * keyHeads + (hasMask ? 2 * queries : 0)));
   }
-  Bytes pad(int64_t block, Executor executor, std::vector<std::string> &kernels) const {
+  static constexpr const char *kPadKernel = "kernel_flash_attn_ext_pad";
+  /// The last block of keys, values and mask, filled up to a whole one.
+  Bytes pad(int64_t block, const Subject &subject) const {
     if (keys % block == 0)
       return Bytes(16);
-    Dispatch p("kernel_flash_attn_ext_pad");
+    Dispatch p(kPadKernel);
     describe(p);
     p.constant(100, hasMask).constant32(125, int32_t(block));
     p.buffer(1, ks).buffer(2, vs);
     hasMask ? p.buffer(3, ms) : p.buffer(3, qs);
     p.output(4, padBytes(block)).groups({uint32_t(block), uint32_t(keyHeads), 1}, {32, 1, 1});
-    kernels.push_back(p.kernel());
-    return runFor(p, 4, executor);
+    return runFor(p, 4, subject);
   }
 };
 
-void checkMatrixForm(const BlockFormat &format, int64_t size, int64_t queries, int64_t keys,
+void checkMatrixForm(const BlockFormat &format, HeadSize size, int64_t queries, int64_t keys,
                      bool hasMask) {
   Attention a(format, size, queries, keys, hasMask);
-  std::string kernel = fmt::format("kernel_flash_attn_ext_{}_dk{}_dv{}", format.name, size, size);
-  std::vector<std::string> kernels;
-  auto make = [&](Executor executor) {
-    kernels.clear();
-    Bytes padded = a.pad(64, executor, kernels), blocks(16);
+  std::string kernel = fmt::format("kernel_flash_attn_ext_{}_{}", format.name, size.suffix());
+  constexpr const char *kBlockKernel = "kernel_flash_attn_ext_blk";
+  std::vector<std::string> kernels{kernel};
+  if (keys % 64 != 0)
+    kernels.insert(kernels.begin(), Attention::kPadKernel);
+  if (hasMask)
+    kernels.insert(kernels.begin(), kBlockKernel);
+  auto make = [&](const Subject &subject) {
+    Bytes padded = a.pad(64, subject), blocks(16);
     if (hasMask) {
-      Dispatch b("kernel_flash_attn_ext_blk");
+      Dispatch b(kBlockKernel);
       a.describe(b);
       b.constant32(224, 8).constant32(225, 64).buffer(1, a.ms);
       int64_t across = (keys + 63) / 64, down = (queries + 7) / 8;
       b.output(2, size_t((across * down + 31) / 32 * 32))
           .groups({uint32_t(across), uint32_t(down), 1}, {32, 1, 1});
-      kernels.push_back(b.kernel());
-      blocks = runFor(b, 2, executor);
+      blocks = runFor(b, 2, subject);
     }
     Dispatch x(kernel);
     a.describe(x);
@@ -215,39 +227,56 @@ void checkMatrixForm(const BlockFormat &format, int64_t size, int64_t queries, i
     hasMask ? x.buffer(4, a.ms) : x.alias(4, 1);
     x.alias(5, 1).buffer(6, padded).buffer(7, blocks).output(8, size_t(a.out.bytes()));
     int64_t isQuantised = format.elements > 1;
-    int64_t halves =
-        8 * (size + 2 * ((size + 63) / 64 * 64) + 2 * (2 * 64)) + isQuantised * 16 * 32 * 4;
+    int64_t halves = 8 * (size.key + 2 * ((size.value + 63) / 64 * 64) + 2 * (2 * 64)) +
+                     isQuantised * 16 * 32 * 4;
     x.threadgroupMemory(uint32_t((halves * 2 + 15) / 16 * 16))
         .groups({uint32_t((queries + 7) / 8), 4, 1}, {32, 4, 1});
-    kernels.push_back(kernel);
-    return runFor(x, 8, executor);
+    return runFor(x, 8, subject);
   };
   // The library keeps queries and probabilities in half.
-  checkChain({kernel}, make, a.reference, std::string(format.name) == "bf16" ? 1.5e-2 : 4e-3);
-  for (const std::string &helper : kernels)
-    if (helper != kernel)
-      checkChain({helper}, make, a.reference, std::string(format.name) == "bf16" ? 1.5e-2 : 4e-3);
+  checkChain(kernels, make, a.reference, std::string(format.name) == "bf16" ? 1.5e-2 : 4e-3);
 }
+
+constexpr const char *kTypes[] = {"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"};
+constexpr HeadSize kCommonSizes[] = {{64, 64}, {128, 128}};
 
 TEST_F(GgmlAttention, MatrixForm) {
-  setFamily("flash_attn_ext");
-  for (const char *type : {"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"})
-    for (int64_t size : {64, 128})
+  for (const char *type : kTypes)
+    for (HeadSize size : kCommonSizes)
       checkMatrixForm(blockFormat(type), size, 21, 150, true);
-  checkMatrixForm(blockFormat("f16"), 64, 24, 128, false);
-  checkMatrixForm(blockFormat("f16"), 128, 32, 192, true);
+  checkMatrixForm(blockFormat("f16"), {64, 64}, 24, 128, false);
+  checkMatrixForm(blockFormat("f16"), {128, 128}, 32, 192, true);
 }
 
-void checkVectorForm(const BlockFormat &format, int64_t size, int64_t queries, int64_t keys,
+TEST_F(GgmlAttention, MatrixFormOtherHeadSizes) {
+  for (const char *type : kTypes)
+    for (HeadSize size : {HeadSize{32, 32},
+                          {40, 40},
+                          {72, 72},
+                          {80, 80},
+                          {96, 96},
+                          {112, 112},
+                          {192, 192},
+                          {192, 128},
+                          {256, 256},
+                          {576, 512}}) {
+      // The library has kernels for heads that are no whole number of blocks; no tensor has them.
+      const BlockFormat &format = blockFormat(type);
+      if (size.key % format.elements == 0)
+        checkMatrixForm(format, size, 9, 70, true);
+    }
+}
+
+void checkVectorForm(const BlockFormat &format, HeadSize size, int64_t queries, int64_t keys,
                      bool hasMask, int simdgroups) {
   Attention a(format, size, queries, keys, hasMask);
-  std::string kernel =
-      fmt::format("kernel_flash_attn_ext_vec_{}_dk{}_dv{}", format.name, size, size);
+  std::string kernel = fmt::format("kernel_flash_attn_ext_vec_{}_{}", format.name, size.suffix());
   constexpr int workgroups = 32;
-  std::vector<std::string> kernels;
-  auto make = [&](Executor executor) {
-    kernels.clear();
-    Bytes padded = a.pad(32, executor, kernels);
+  std::vector<std::string> kernels{kernel, "kernel_flash_attn_ext_vec_reduce"};
+  if (keys % 32 != 0)
+    kernels.insert(kernels.begin(), Attention::kPadKernel);
+  auto make = [&](const Subject &subject) {
+    Bytes padded = a.pad(32, subject);
     Dispatch x(kernel);
     a.describe(x);
     x.constant(400, hasMask)
@@ -261,32 +290,38 @@ void checkVectorForm(const BlockFormat &format, int64_t size, int64_t queries, i
     x.buffer(1, a.qs).buffer(2, a.ks).buffer(3, a.vs);
     hasMask ? x.buffer(4, a.ms) : x.alias(4, 1);
     x.alias(5, 1).buffer(6, padded);
-    x.output(7, size_t(queries * a.heads * workgroups * (size + 2) * 4));
-    int64_t wide = (size + 127) / 128 * 128,
-            halves = wide + 4 * 32 * simdgroups + 2 * wide * simdgroups;
+    x.output(7, size_t(queries * a.heads * workgroups * (size.value + 2) * 4));
+    auto padded128 = [](int64_t n) { return (n + 127) / 128 * 128; };
+    int64_t halves =
+        padded128(size.key) + 4 * 32 * simdgroups + 2 * padded128(size.value) * simdgroups;
     x.threadgroupMemory(uint32_t((halves * 2 + 15) / 16 * 16));
     x.groups({uint32_t(queries), uint32_t(a.heads), workgroups}, {32, uint32_t(simdgroups), 1});
-    Bytes partial = runFor(x, 7, executor);
+    Bytes partial = runFor(x, 7, subject);
     Dispatch r("kernel_flash_attn_ext_vec_reduce");
     r.field("nrows", double(queries * a.heads))
-        .constant32(500, int32_t(size))
+        .constant32(500, int32_t(size.value))
         .constant32(501, workgroups);
     r.buffer(1, partial)
         .output(2, size_t(a.out.bytes()))
         .groups({uint32_t(queries * a.heads), 1, 1}, {32 * workgroups, 1, 1});
-    return runFor(r, 2, executor);
+    return runFor(r, 2, subject);
   };
-  checkChain({kernel, "kernel_flash_attn_ext_vec_reduce"}, make, a.reference,
-             std::string(format.name) == "bf16" ? 1.5e-2 : 4e-3);
+  checkChain(kernels, make, a.reference, std::string(format.name) == "bf16" ? 1.5e-2 : 4e-3);
 }
 
 TEST_F(GgmlAttention, VectorForm) {
-  setFamily("flash_attn_ext_vec");
-  for (const char *type : {"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"})
-    for (int64_t size : {64, 128})
+  for (const char *type : kTypes)
+    for (HeadSize size : kCommonSizes)
       checkVectorForm(blockFormat(type), size, 2, 150, true, 1);
-  checkVectorForm(blockFormat("f16"), 128, 1, 256, false, 4);
-  checkVectorForm(blockFormat("q8_0"), 64, 3, 400, true, 2);
+  checkVectorForm(blockFormat("f16"), {128, 128}, 1, 256, false, 4);
+  checkVectorForm(blockFormat("q8_0"), {64, 64}, 3, 400, true, 2);
+}
+
+TEST_F(GgmlAttention, VectorFormOtherHeadSizes) {
+  for (const char *type : kTypes)
+    for (HeadSize size :
+         {HeadSize{32, 32}, {96, 96}, {192, 192}, {192, 128}, {256, 256}, {576, 512}})
+      checkVectorForm(blockFormat(type), size, 2, 70, true, 1);
 }
 
 } // namespace

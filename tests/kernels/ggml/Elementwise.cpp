@@ -24,7 +24,6 @@ double geluQuick(double x) { return x / (1 + std::exp(-1.702 * x)); }
 double silu(double x) { return x / (1 + std::exp(-x)); }
 
 TEST_F(GgmlElementwise, Unary) {
-  setFamily("unary");
   struct Operation {
     const char *name;
     double (*reference)(double);
@@ -84,7 +83,6 @@ double apply(const std::string &name, double a, double b) {
 }
 
 TEST_F(GgmlElementwise, BinaryWithBroadcast) {
-  setFamily("binary");
   for (std::string name : {"add", "sub", "mul", "div"})
     for (int fused = 1; fused <= (name == "add" ? 8 : 1); ++fused) {
       Tensor a = Tensor::of({70, 6, 4, 2}), b = Tensor::of({35, 3, 2, 1});
@@ -110,7 +108,6 @@ TEST_F(GgmlElementwise, BinaryWithBroadcast) {
 }
 
 TEST_F(GgmlElementwise, BinaryByRow) {
-  setFamily("binary");
   for (std::string name : {"add", "sub", "mul", "div"})
     for (int fused = 1; fused <= (name == "add" ? 8 : 1); ++fused) {
       Tensor a = Tensor::of({96, 5, 1, 1}), b = Tensor::of({96, 1, 1, 1});
@@ -137,7 +134,6 @@ TEST_F(GgmlElementwise, BinaryByRow) {
 }
 
 TEST_F(GgmlElementwise, AddById) {
-  setFamily("binary");
   Tensor a = Tensor::of({50, 3, 4, 1}), b = Tensor::of({50, 7, 1, 1}),
          ids = Tensor::of({3, 4, 1, 1});
   auto x = Numbers(6).uniform(size_t(a.elements())), y = Numbers(7).uniform(size_t(b.elements()));
@@ -159,7 +155,6 @@ TEST_F(GgmlElementwise, AddById) {
 }
 
 TEST_F(GgmlElementwise, Gated) {
-  setFamily("glu");
   struct Operation {
     const char *name;
     double (*reference)(double, double);

@@ -18,7 +18,6 @@ protected:
 };
 
 TEST_F(GgmlSignals, Im2Col) {
-  setFamily("im2col");
   for (ElementType type : {ElementType::F32, ElementType::F16}) {
     int64_t n = 2, channels = 3, ih = 9, iw = 8, kh = 3, kw = 2, s0 = 2, s1 = 1, p0 = 1, p1 = 2,
             d0 = 1, d1 = 2;
@@ -63,7 +62,6 @@ TEST_F(GgmlSignals, Im2Col) {
 }
 
 TEST_F(GgmlSignals, Convolution) {
-  setFamily("conv");
   for (ElementType type : {ElementType::F32, ElementType::F16}) {
     int64_t n = 2, ic = 3, oc = 4, ih = 9, iw = 10, kh = 3, kw = 2, s0 = 2, s1 = 1, p0 = 1, p1 = 1,
             d0 = 1, d1 = 2;
@@ -112,7 +110,6 @@ TEST_F(GgmlSignals, Convolution) {
 }
 
 TEST_F(GgmlSignals, TransposedConvolution) {
-  setFamily("conv");
   for (ElementType type : {ElementType::F32, ElementType::F16}) {
     int64_t ic = 5, oc = 3, length = 7, k = 4, stride = 2, ol = (length - 1) * stride + k;
     auto kv = Numbers(4).uniform(size_t(k * oc * ic)), xv = Numbers(5).uniform(size_t(length * ic));
@@ -169,7 +166,6 @@ TEST_F(GgmlSignals, TransposedConvolution) {
 }
 
 TEST_F(GgmlSignals, PoolAndUpscale) {
-  setFamily("pool, upscale");
   int64_t iw = 11, ih = 9, channels = 3, k0 = 3, k1 = 2, s0 = 2, s1 = 2, p0 = 1, p1 = 0;
   int64_t ow = (iw + 2 * p0 - k0) / s0 + 1, oh = (ih + 2 * p1 - k1) / s1 + 1;
   auto x = Numbers(8).uniform(size_t(iw * ih * channels));
@@ -217,7 +213,6 @@ TEST_F(GgmlSignals, PoolAndUpscale) {
 }
 
 TEST_F(GgmlSignals, Generators) {
-  setFamily("arange, timestep");
   std::vector<double> reference;
   for (int i = 0; i < 100; ++i)
     reference.push_back(2 + 0.5 * i);
@@ -250,7 +245,6 @@ TEST_F(GgmlSignals, Generators) {
 }
 
 TEST_F(GgmlSignals, StateSpaceConvolution) {
-  setFamily("ssm");
   for (bool isVector : {false, true}) {
     int64_t width = isVector ? 4 : 3, inner = 40, tokens = 6, sequences = 2;
     Tensor s = Tensor::of({width - 1 + tokens, inner, sequences, 1}),
@@ -277,7 +271,6 @@ TEST_F(GgmlSignals, StateSpaceConvolution) {
 }
 
 TEST_F(GgmlSignals, StateSpaceScan) {
-  setFamily("ssm");
   for (int64_t state : {32, 128}) {
     int64_t inner = 8, heads = 4, groups = 2, tokens = 5, sequences = 2;
     Tensor s = Tensor::of({state, inner, heads, sequences}),
@@ -343,7 +336,6 @@ TEST_F(GgmlSignals, StateSpaceScan) {
 }
 
 TEST_F(GgmlSignals, Rwkv) {
-  setFamily("rwkv");
   constexpr int64_t size = 64, heads = 2, sequences = 2, tokens = 6, channels = heads * size,
                     each = tokens / sequences;
   auto values = [](uint64_t seed, int64_t n, double low = -1, double high = 1) {
@@ -430,7 +422,6 @@ TEST_F(GgmlSignals, Rwkv) {
 }
 
 TEST_F(GgmlSignals, OptimiserSteps) {
-  setFamily("opt_step");
   constexpr size_t n = 300;
   auto x = Numbers(1).uniform(n), g = Numbers(2).uniform(n), m = Numbers(3).uniform(n),
        v = Numbers(4).uniform(n, 0, 1);

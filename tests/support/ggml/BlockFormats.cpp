@@ -17,17 +17,23 @@ void f32(const uint8_t *b, double *y) { y[0] = std::bit_cast<float>(dword(b)); }
 void f16(const uint8_t *b, double *y) { y[0] = half(b); }
 void bf16(const uint8_t *b, double *y) { y[0] = floatFromBfloat(word(b)); }
 
+// The library takes a code in the high half of a byte sixteen times too large, and divides its
+// scale by sixteen before: in half, which for a small scale loses digits.
+template <bool asLibrary> double scaleOfHighCodes(double scale) {
+  return asLibrary ? 16.0 * floatFromHalf(halfFromFloat(float(scale / 16))) : scale;
+}
+
 // Thirty-two elements: element j and element j + 16 share a byte, low half first.
-void q4_0(const uint8_t *b, double *y) {
+template <bool asLibrary> void q4_0(const uint8_t *b, double *y) {
   for (int j = 0; j < 16; ++j) {
     y[j] = half(b) * ((b[2 + j] & 15) - 8);
-    y[j + 16] = half(b) * ((b[2 + j] >> 4) - 8);
+    y[j + 16] = scaleOfHighCodes<asLibrary>(half(b)) * (b[2 + j] >> 4) - half(b) * 8;
   }
 }
-void q4_1(const uint8_t *b, double *y) {
+template <bool asLibrary> void q4_1(const uint8_t *b, double *y) {
   for (int j = 0; j < 16; ++j) {
     y[j] = half(b) * (b[4 + j] & 15) + half(b + 2);
-    y[j + 16] = half(b) * (b[4 + j] >> 4) + half(b + 2);
+    y[j + 16] = scaleOfHighCodes<asLibrary>(half(b)) * (b[4 + j] >> 4) + half(b + 2);
   }
 }
 // The fifth bits stand together in a 32-bit word.
@@ -105,11 +111,14 @@ void scaleAndMin(const uint8_t *packed, int j, int &scale, int &min) {
     min = (packed[j + 4] >> 4) | (packed[j] >> 6) << 4;
   }
 }
-void q4_K(const uint8_t *b, double *y) {
+template <bool asLibrary> void q4_K(const uint8_t *b, double *y) {
   for (int i = 0; i < 256; ++i) {
     int scale, min, group = i / 32, byte = b[16 + group / 2 * 32 + i % 32];
     scaleAndMin(b + 4, group, scale, min);
-    y[i] = half(b) * scale * (group % 2 ? byte >> 4 : byte & 15) - half(b + 2) * min;
+    y[i] =
+        (group % 2 ? scaleOfHighCodes<asLibrary>(half(b)) * (byte >> 4) : half(b) * (byte & 15)) *
+            scale -
+        half(b + 2) * min;
   }
 }
 void q5_K(const uint8_t *b, double *y) {
@@ -232,17 +241,28 @@ void iq1_m(const uint8_t *b, double *y) {
 
 const std::vector<BlockFormat> &blockFormats() {
   static const std::vector<BlockFormat> formats{
-      {"f32", 1, 4, f32, -1, -1},           {"f16", 1, 2, f16, 0, -1},
-      {"bf16", 1, 2, bf16, -1, -1},         {"q4_0", 32, 18, q4_0, 0, -1},
-      {"q4_1", 32, 20, q4_1, 0, 2},         {"q5_0", 32, 22, q5_0, 0, -1},
-      {"q5_1", 32, 24, q5_1, 0, 2},         {"q8_0", 32, 34, q8_0, 0, -1},
-      {"mxfp4", 32, 17, mxfp4, -1, -1},     {"q2_K", 256, 84, q2_K, 80, 82},
-      {"q3_K", 256, 110, q3_K, 108, -1},    {"q4_K", 256, 144, q4_K, 0, 2},
-      {"q5_K", 256, 176, q5_K, 0, 2},       {"q6_K", 256, 210, q6_K, 208, -1},
-      {"iq2_xxs", 256, 66, iq2_xxs, 0, -1}, {"iq2_xs", 256, 74, iq2_xs, 0, -1},
-      {"iq2_s", 256, 82, iq2_s, 0, -1},     {"iq3_xxs", 256, 98, iq3_xxs, 0, -1},
-      {"iq3_s", 256, 110, iq3_s, 0, -1},    {"iq1_s", 256, 50, iq1_s, 0, -1},
-      {"iq1_m", 256, 56, iq1_m, -1, -1},    {"iq4_nl", 32, 18, iq4_nl, 0, -1},
+      {"f32", 1, 4, f32, -1, -1},
+      {"f16", 1, 2, f16, 0, -1},
+      {"bf16", 1, 2, bf16, -1, -1},
+      {"q4_0", 32, 18, q4_0<false>, 0, -1, q4_0<true>},
+      {"q4_1", 32, 20, q4_1<false>, 0, 2, q4_1<true>},
+      {"q5_0", 32, 22, q5_0, 0, -1},
+      {"q5_1", 32, 24, q5_1, 0, 2},
+      {"q8_0", 32, 34, q8_0, 0, -1},
+      {"mxfp4", 32, 17, mxfp4, -1, -1},
+      {"q2_K", 256, 84, q2_K, 80, 82},
+      {"q3_K", 256, 110, q3_K, 108, -1},
+      {"q4_K", 256, 144, q4_K<false>, 0, 2, q4_K<true>},
+      {"q5_K", 256, 176, q5_K, 0, 2},
+      {"q6_K", 256, 210, q6_K, 208, -1},
+      {"iq2_xxs", 256, 66, iq2_xxs, 0, -1},
+      {"iq2_xs", 256, 74, iq2_xs, 0, -1},
+      {"iq2_s", 256, 82, iq2_s, 0, -1},
+      {"iq3_xxs", 256, 98, iq3_xxs, 0, -1},
+      {"iq3_s", 256, 110, iq3_s, 0, -1},
+      {"iq1_s", 256, 50, iq1_s, 0, -1},
+      {"iq1_m", 256, 56, iq1_m, -1, -1},
+      {"iq4_nl", 32, 18, iq4_nl, 0, -1},
       {"iq4_xs", 256, 136, iq4_xs, 0, -1},
   };
   return formats;
@@ -284,12 +304,22 @@ Bytes randomBlocks(const BlockFormat &format, int64_t elements, Numbers &numbers
   return bytes;
 }
 
-std::vector<double> decodeBlocks(const BlockFormat &format, const Bytes &bytes) {
+namespace {
+std::vector<double> decodeWith(void (*decode)(const uint8_t *, double *), const BlockFormat &format,
+                               const Bytes &bytes) {
   std::vector<double> values(bytes.size() / size_t(format.bytes) * size_t(format.elements));
   for (size_t block = 0; block < bytes.size() / size_t(format.bytes); ++block)
-    format.decode(reinterpret_cast<const uint8_t *>(bytes.data()) + block * size_t(format.bytes),
-                  values.data() + block * size_t(format.elements));
+    decode(reinterpret_cast<const uint8_t *>(bytes.data()) + block * size_t(format.bytes),
+           values.data() + block * size_t(format.elements));
   return values;
+}
+} // namespace
+
+std::vector<double> decodeBlocks(const BlockFormat &format, const Bytes &bytes) {
+  return decodeWith(format.decode, format, bytes);
+}
+std::vector<double> decodeAsLibrary(const BlockFormat &format, const Bytes &bytes) {
+  return decodeWith(format.asLibrary ? format.asLibrary : format.decode, format, bytes);
 }
 
 } // namespace pewter::testing

@@ -15,6 +15,8 @@ struct BlockFormat {
   void (*decode)(const uint8_t *block, double *out);
   /// Offsets of half-precision scales in a block; -1: none.
   int scaleAt, secondScaleAt;
+  /// As the library's dequantisers do it, where they lose digits that the format has; or null.
+  void (*asLibrary)(const uint8_t *block, double *out) = nullptr;
 };
 
 /// f32, f16, bf16 and every quantised type.
@@ -24,5 +26,7 @@ const BlockFormat &blockFormat(const std::string &name);
 /// Random blocks whose scales are moderate.
 Bytes randomBlocks(const BlockFormat &format, int64_t elements, Numbers &numbers);
 std::vector<double> decodeBlocks(const BlockFormat &format, const Bytes &bytes);
+/// What get_rows, cpy and the matrix kernels, which dequantise whole blocks, make of them.
+std::vector<double> decodeAsLibrary(const BlockFormat &format, const Bytes &bytes);
 
 } // namespace pewter::testing

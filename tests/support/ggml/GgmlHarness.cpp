@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ggml/GgmlHarness.h"
+#include "PeerSource.h"
 #include "air/Metallib.h"
 #include "base/Half.h"
 #include "base/Toggles.h"
 #include "device/CompilerLibrary.h"
+#include "ggml/Families.h"
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -18,29 +20,51 @@
 namespace pewter::testing {
 namespace {
 
-std::filesystem::path libraryPath() {
-  return std::filesystem::path(PEWTER_SOURCE_DIR) /
-         ".cache/peers/llama.rn@0.8.3/package/cpp/ggml-metal/ggml-llama.metallib";
-}
-
-struct Library {
+struct LoadedLibrary {
   Bytes bytes;
   std::map<std::string, ByteView> modules;
 };
-const Library &library() {
-  static const Library loaded = [] {
-    Library result;
-    auto bytes = readFile(libraryPath());
-    if (!bytes)
+void addModules(LoadedLibrary &into) {
+  auto parsed = air::readMetallib(into.bytes);
+  if (!parsed) {
+    ADD_FAILURE() << parsed.error().describe();
+    return;
+  }
+  for (const air::MetallibFunction &function : parsed->functions)
+    into.modules[function.name] = function.module;
+}
+const LoadedLibrary &library() {
+  static const LoadedLibrary loaded = [] {
+    LoadedLibrary result;
+    if (auto bytes = readFile(kLlamaLibrary)) {
+      result.bytes = std::move(*bytes);
+      addModules(result);
+    }
+    return result;
+  }();
+  return loaded;
+}
+/// The same kernels compiled by us; empty when there is no source or it was not asked for.
+const LoadedLibrary &ourLibrary() {
+  static const LoadedLibrary loaded = [] {
+    LoadedLibrary result;
+    if (environment("PEWTER_GGML_LIBRARIES") == "apple")
       return result;
-    result.bytes = std::move(*bytes);
-    auto parsed = air::readMetallib(result.bytes);
-    if (!parsed) {
-      ADD_FAILURE() << parsed.error().describe();
+    auto source = sourceOfLlamaLibrary();
+    if (!source) {
+      std::puts("There is no Metal source to compile and compare with (scripts/fetch-peers.sh).");
       return result;
     }
-    for (const air::MetallibFunction &function : parsed->functions)
-      result.modules[function.name] = function.module;
+    auto image = device::compileSource(source->request);
+    if (!image) {
+      ADD_FAILURE() << image.error().describe();
+      return result;
+    }
+    EXPECT_NE(image->metallib, library().bytes);
+    result.bytes = std::move(image->metallib);
+    addModules(result);
+    for (const std::string &kernel : source->changed)
+      result.modules.erase(kernel);
     return result;
   }();
   return loaded;
@@ -70,42 +94,121 @@ const air::KernelReflection *reflectionOf(const std::string &kernel) {
 }
 
 struct Row {
-  std::set<std::string> ran, checked;
+  std::set<std::string> compiled, checked;
   uint64_t cases = 0, elements = 0;
   double error = 0;
+  // Our build beside Apple's.
+  std::set<std::string> compared, different;
+  double difference = 0;
+  // The executors beside the first.
+  std::set<std::string> repeated, changed;
 };
 std::map<std::string, Row> &table() {
   static std::map<std::string, Row> rows;
   return rows;
 }
-std::string currentFamily;
-
-void record(const std::vector<std::string> &kernels, uint64_t elements, double error) {
-  Row &row = table()[currentFamily];
-  for (const std::string &kernel : kernels) {
-    row.ran.insert(kernel);
-    row.checked.insert(kernel);
-  }
-  ++row.cases;
-  row.elements += elements;
-  row.error = std::max(row.error, error);
+Row &rowOf(const std::string &kernel) {
+  std::string family = familyOf(kernel);
+  EXPECT_NE(family, "") << kernel << " belongs to no family (tests/support/ggml/Families.cpp)";
+  return table()[family];
 }
 
-/// Prints the table when all tests have run, as the rows of docs/compatibility.md.
+void record(const std::vector<std::string> &kernels, uint64_t elements, double error) {
+  for (const std::string &kernel : kernels) {
+    Row &row = rowOf(kernel);
+    row.checked.insert(kernel);
+    ++row.cases;
+    row.elements += elements;
+    row.error = std::max(row.error, error);
+  }
+}
+void recordDifference(const std::vector<std::string> &kernels, bool isSame, double difference) {
+  for (const std::string &kernel : kernels) {
+    Row &row = rowOf(kernel);
+    row.compared.insert(kernel);
+    if (!isSame)
+      row.different.insert(kernel);
+    row.difference = std::max(row.difference, difference);
+  }
+}
+
+void recordExecutor(const std::vector<std::string> &kernels, bool isSame) {
+  for (const std::string &kernel : kernels) {
+    Row &row = rowOf(kernel);
+    row.repeated.insert(kernel);
+    if (!isSame)
+      row.changed.insert(kernel);
+  }
+}
+
+/// Set by Dispatch::run.
+bool someKernelPrefersExactShape = false;
+
+uint64_t runSeed() {
+  static const uint64_t seed = [] {
+    auto text = environment("PEWTER_GGML_SEED");
+    uint64_t value = text ? std::strtoull(text->c_str(), nullptr, 0) : std::random_device{}();
+    std::printf("PEWTER_GGML_SEED=%llu\n", static_cast<unsigned long long>(value));
+    return value;
+  }();
+  return seed;
+}
+
+std::string countOr(size_t count, const char *none) { return count ? std::to_string(count) : none; }
+
+/// Prints the tables when all tests have run, as they stand in docs/compatibility.md.
 class TablePrinter : public ::testing::Environment {
 public:
   void TearDown() override {
     if (table().empty())
       return;
-    std::string text = "| family | kernels run and checked | cases | elements | largest error |\n"
-                       "|---|---|---|---|---|\n";
-    std::set<std::string> all;
-    for (const auto &[family, row] : table()) {
-      text += fmt::format("| {} | {} | {} | {} | {:.1e} |\n", family, row.checked.size(), row.cases,
-                          row.elements, row.error);
-      all.insert(row.checked.begin(), row.checked.end());
+    std::map<std::string, size_t> sizes;
+    for (const auto &[kernel, module] : library().modules)
+      ++sizes[familyOf(kernel)];
+    std::string text =
+        "| family | kernels | compiled | run and checked | cases | elements | largest error |\n"
+        "|---|---|---|---|---|---|---|\n";
+    std::string ours = "| family | kernels in both | same bits | largest difference |\n"
+                       "|---|---|---|---|\n";
+    std::string executors = "| family | kernels on every executor | same bits |\n|---|---|---|\n";
+    Row all;
+    size_t compared = 0, same = 0, repeated = 0, unchanged = 0;
+    for (const std::string &family : ggmlFamilies()) {
+      auto found = table().find(family);
+      if (found == table().end())
+        continue;
+      const Row &row = found->second;
+      text += fmt::format("| {} | {} | {} | {} | {} | {} | {:.1e} |\n", family, sizes[family],
+                          countOr(row.compiled.size(), "-"), countOr(row.checked.size(), "-"),
+                          row.cases, row.elements, row.error);
+      if (!row.compared.empty())
+        ours += fmt::format("| {} | {} | {} | {:.1e} |\n", family, row.compared.size(),
+                            row.compared.size() - row.different.size(), row.difference);
+      all.compiled.insert(row.compiled.begin(), row.compiled.end());
+      all.checked.insert(row.checked.begin(), row.checked.end());
+      all.cases += row.cases;
+      all.elements += row.elements;
+      if (!row.repeated.empty())
+        executors += fmt::format("| {} | {} | {} |\n", family, row.repeated.size(),
+                                 row.repeated.size() - row.changed.size());
+      repeated += row.repeated.size();
+      unchanged += row.repeated.size() - row.changed.size();
+      compared += row.compared.size();
+      same += row.compared.size() - row.different.size();
     }
-    text += fmt::format("| all | {} of {} | | | |\n", all.size(), library().modules.size());
+    text +=
+        fmt::format("| all | {} | {} | {} | {} | {} | |\n", library().modules.size(),
+                    countOr(all.compiled.size(), "-"), all.checked.size(), all.cases, all.elements);
+    if (compared)
+      text += fmt::format("\n{}| all | {} | {} | |\n", ours, compared, same);
+    for (const auto &[family, row] : table())
+      for (const std::string &kernel : row.different)
+        text += fmt::format("other bits from our build: {}\n", kernel);
+    for (const auto &[family, row] : table())
+      for (const std::string &kernel : row.changed)
+        text += fmt::format("other bits on another executor: {}\n", kernel);
+    if (repeated)
+      text += fmt::format("\n{}| all | {} | {} |\n", executors, repeated, unchanged);
     std::fputs(text.c_str(), stdout);
   }
 };
@@ -137,12 +240,13 @@ Tensor Tensor::of(std::array<int64_t, 4> ne, int64_t blockBytes, int64_t blockEl
   return t;
 }
 
-Dispatch::Dispatch(std::string kernel) : kernel_(std::move(kernel)) {
-  auto module = library().modules.find(kernel_);
-  if (module != library().modules.end())
-    case_.module = std::make_shared<Bytes>(module->second.begin(), module->second.end());
-  case_.function = kernel_;
+std::string nameOf(const Subject &subject) {
+  return std::string(nameOf(subject.executor)) +
+         (subject.library == Library::Ours ? ", compiled by us" : "") +
+         (subject.exactShapes ? ", exact shapes" : "");
 }
+
+Dispatch::Dispatch(std::string kernel) : kernel_(std::move(kernel)) { case_.function = kernel_; }
 Dispatch &Dispatch::field(const std::string &name, double value) {
   fields_[name] = {value};
   return *this;
@@ -200,10 +304,13 @@ Dispatch &Dispatch::groups(Size groups, Size threads) {
   return *this;
 }
 
-Result<Buffers> Dispatch::run(Executor executor) {
+Result<Buffers> Dispatch::run(const Subject &subject) {
   const air::KernelReflection *reflection = reflectionOf(kernel_);
-  if (!reflection || !case_.module)
+  const auto &modules = (subject.library == Library::Ours ? ourLibrary() : library()).modules;
+  const auto module = modules.find(kernel_);
+  if (!reflection || module == modules.end())
     return fail(ErrorKind::Validation, "Kernel \"{}\" is not there.", kernel_);
+  case_.module = std::make_shared<Bytes>(module->second.begin(), module->second.end());
   for (const air::Argument &argument : reflection->arguments) {
     if (argument.kind != air::ArgumentKind::Buffer || argument.members.empty() ||
         argument.slot != 0 || fields_.empty())
@@ -218,13 +325,20 @@ Result<Buffers> Dispatch::run(Executor executor) {
     }
     case_.buffers[0] = bytes;
   }
-  // Prefer the most general shape that fits: full rows when the threadgroup allows it.
+  // The most general shape that fits: full rows when the threadgroup allows it.
+  using Kind = compiler::ThreadgroupShape::Kind;
   auto shapes = shapesOf(case_.launch);
   compiler::ThreadgroupShape shape = shapes[0];
   for (const auto &candidate : shapes)
-    if (candidate.kind == compiler::ThreadgroupShape::Kind::RowMultiple)
+    if (candidate.kind == Kind::RowMultiple)
       shape = candidate;
-  return runOn(case_, executor, shape);
+  PEWTER_TRY(auto code, compiled(case_, subject.executor, shape));
+  if (code->image().prefersExactShape && shapes.back().kind == Kind::Exact) {
+    someKernelPrefersExactShape = true;
+    if (subject.exactShapes)
+      shape = shapes.back();
+  }
+  return runOn(case_, subject.executor, shape);
 }
 
 std::vector<Executor> familyExecutors() {
@@ -240,13 +354,6 @@ std::vector<Executor> familyExecutors() {
 }
 
 bool libraryIsPresent() { return !library().modules.empty(); }
-
-std::vector<std::string> libraryKernels() {
-  std::vector<std::string> names;
-  for (const auto &[name, module] : library().modules)
-    names.push_back(name);
-  return names;
-}
 
 Bytes constantArray(const std::string &kernel, const std::string &name) {
   auto module = library().modules.find(kernel);
@@ -270,33 +377,19 @@ Bytes constantArray(const std::string &kernel, const std::string &name) {
   return {};
 }
 
-void setFamily(const std::string &family) { currentFamily = family; }
-
-void checkWith(Dispatch &dispatch, uint32_t slot, const std::function<double(const Bytes &)> &error,
-               double tolerance) {
-  for (Executor executor : familyExecutors()) {
-    auto results = dispatch.run(executor);
-    if (!results) {
-      ADD_FAILURE() << dispatch.kernel() << " on " << nameOf(executor) << ": "
-                    << results.error().describe();
-      continue;
-    }
-    double worst = error(results->at(slot));
-    EXPECT_LE(worst, tolerance) << dispatch.kernel() << " on " << nameOf(executor);
-    if (worst <= tolerance)
-      record({dispatch.kernel()}, results->at(slot).size(), worst);
-  }
-}
+void recordCompiled(const std::string &kernel) { rowOf(kernel).compiled.insert(kernel); }
 
 namespace {
 struct Comparison {
   double error = 0;
   std::string where;
+  uint64_t elements = 0;
 };
 /// The largest error relative to the largest reference; infinities and NaN must be matched exactly.
 Comparison compare(const Bytes &bytes, const std::vector<double> &reference, ElementType type) {
   std::vector<double> values = loadAs(bytes, type);
   Comparison result;
+  result.elements = reference.size();
   if (values.size() < reference.size()) {
     result.error = INFINITY;
     result.where = fmt::format("{} elements, expected {}", values.size(), reference.size());
@@ -322,35 +415,95 @@ Comparison compare(const Bytes &bytes, const std::vector<double> &reference, Ele
 }
 } // namespace
 
+namespace {
+/// Whether our build has all of these.
+bool weHave(const std::vector<std::string> &kernels) {
+  for (const std::string &kernel : kernels)
+    if (!ourLibrary().modules.contains(kernel))
+      return false;
+  return true;
+}
+
+/// One case on every executor and of both libraries. `compareOne` gives the error of some bytes,
+/// `compareTwo` how far two correct results are apart.
+void checkEverywhere(const std::vector<std::string> &kernels,
+                     const std::function<Bytes(const Subject &)> &make,
+                     const std::function<Comparison(const Bytes &)> &compareOne,
+                     const std::function<double(const Bytes &, const Bytes &)> &compareTwo,
+                     double tolerance) {
+  Bytes first;
+  for (Executor executor : familyExecutors()) {
+    Bytes apple;
+    someKernelPrefersExactShape = false;
+    for (const Subject &subject : {Subject{executor, Library::Apple},
+                                   Subject{executor, Library::Apple, /*exactShapes=*/true},
+                                   Subject{executor, Library::Ours}}) {
+      if (subject.library == Library::Ours ? !weHave(kernels)
+                                           : subject.exactShapes && !someKernelPrefersExactShape)
+        continue;
+      Bytes bytes = make(subject);
+      if (bytes.empty())
+        continue;
+      Comparison comparison = compareOne(bytes);
+      EXPECT_LE(comparison.error, tolerance)
+          << kernels.back() << " on " << nameOf(subject) << ": " << comparison.where;
+      if (!(comparison.error <= tolerance))
+        continue;
+      if (subject.library == Library::Apple) {
+        record(kernels, comparison.elements, comparison.error);
+        if (subject.exactShapes)
+          continue;
+        if (!first.empty())
+          recordExecutor(kernels, first == bytes);
+        else
+          first = bytes;
+        apple = std::move(bytes);
+      } else if (!apple.empty()) {
+        recordDifference(kernels, apple == bytes, compareTwo(apple, bytes));
+      }
+    }
+  }
+}
+} // namespace
+
+void checkWith(Dispatch &dispatch, uint32_t slot, const std::function<double(const Bytes &)> &error,
+               double tolerance) {
+  checkEverywhere(
+      {dispatch.kernel()}, [&](const Subject &subject) { return runFor(dispatch, slot, subject); },
+      [&](const Bytes &bytes) {
+        return Comparison{error(bytes), "", bytes.size()};
+      },
+      [&](const Bytes &a, const Bytes &b) { return a == b ? 0 : error(a) + error(b); }, tolerance);
+}
+
 void checkOutput(Dispatch &dispatch, uint32_t slot, const std::vector<double> &reference,
                  double tolerance, ElementType type) {
   checkChain(
-      {dispatch.kernel()}, [&](Executor executor) { return runFor(dispatch, slot, executor); },
+      {dispatch.kernel()}, [&](const Subject &subject) { return runFor(dispatch, slot, subject); },
       reference, tolerance, type);
 }
 
-Bytes runFor(Dispatch &dispatch, uint32_t slot, Executor executor) {
-  auto results = dispatch.run(executor);
+Bytes runFor(Dispatch &dispatch, uint32_t slot, const Subject &subject) {
+  auto results = dispatch.run(subject);
   if (results)
     return results->at(slot);
-  ADD_FAILURE() << dispatch.kernel() << " on " << nameOf(executor) << ": "
+  ADD_FAILURE() << dispatch.kernel() << " on " << nameOf(subject) << ": "
                 << results.error().describe();
   return {};
 }
 
-void checkChain(const std::vector<std::string> &kernels, const std::function<Bytes(Executor)> &make,
+void checkChain(const std::vector<std::string> &kernels,
+                const std::function<Bytes(const Subject &)> &make,
                 const std::vector<double> &reference, double tolerance, ElementType type) {
-  for (Executor executor : familyExecutors()) {
-    Bytes bytes = make(executor);
-    if (bytes.empty())
-      continue;
-    Comparison comparison = compare(bytes, reference, type);
-    EXPECT_LE(comparison.error, tolerance)
-        << kernels.back() << " on " << nameOf(executor) << ": " << comparison.where;
-    if (comparison.error <= tolerance)
-      record(kernels, reference.size(), comparison.error);
-  }
+  checkEverywhere(
+      kernels, make, [&](const Bytes &bytes) { return compare(bytes, reference, type); },
+      [&](const Bytes &a, const Bytes &b) {
+        return a == b ? 0 : compare(b, loadAs(a, type), type).error;
+      },
+      tolerance);
 }
+
+Numbers::Numbers(uint64_t stream) : random_(runSeed() * 0x9e3779b97f4a7c15u + stream) {}
 
 std::vector<double> Numbers::uniform(size_t n, double low, double high) {
   std::vector<double> values(n);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs kernels of the Apple-built library in llama.rn and compares them with double-precision
-// references. A test describes a dispatch by names: the kernel, its function constants, the fields
-// of its argument struct (found through reflection, so no struct is repeated here), its buffers and
-// its geometry. Every output element is compared. The program prints a table by family at its end.
+// references, and with the same source compiled by us on the same inputs. A test describes a
+// dispatch by names: the kernel, its function constants, the fields of its argument struct (found
+// through reflection, so no struct is repeated here), its buffers and its geometry. Every output
+// element is compared. The program prints tables by family (Families.h) at its end.
 //
 //   Dispatch d("kernel_scale_f32");
 //   d.field("scale", 2.0).field("bias", 1.0);
@@ -29,6 +30,17 @@ struct Tensor {
   int64_t bytes() const { return nb[3] * ne[3]; }
 };
 
+/// Which library a kernel is taken from.
+enum class Library { Apple, Ours };
+/// One way to run a kernel.
+struct Subject {
+  Executor executor;
+  Library library = Library::Apple;
+  /// Kernels that prefer code for exactly their threadgroup get it, as they would from the device.
+  bool exactShapes = false;
+};
+std::string nameOf(const Subject &subject); ///< "CpuAvx2, compiled by us, exact shapes"
+
 class Dispatch {
 public:
   explicit Dispatch(std::string kernel);
@@ -51,8 +63,7 @@ public:
   Dispatch &groups(Size groups, Size threads);
 
   const std::string &kernel() const { return kernel_; }
-  /// Runs on `executor`.
-  Result<Buffers> run(Executor executor);
+  Result<Buffers> run(const Subject &subject);
 
 private:
   std::string kernel_;
@@ -62,18 +73,16 @@ private:
 };
 
 /// The executors that the families run on: PEWTER_GGML_EXECUTORS=Oracle,CpuAvx2,... or the best
-/// one.
+/// one. PEWTER_GGML_LIBRARIES=apple leaves out the comparison with our build of the source.
 std::vector<Executor> familyExecutors();
 
 bool libraryIsPresent();
-/// All function names in the library.
-std::vector<std::string> libraryKernels();
 /// The constant array `name` of the module that holds `kernel`, as bytes: the code books of the
 /// smallest quantised types are data of the library, not of this test.
 Bytes constantArray(const std::string &kernel, const std::string &name);
 
-/// Which family a check belongs to; set at the head of each test.
-void setFamily(const std::string &family);
+/// Notes that a kernel of the library compiled at every setting that was tried.
+void recordCompiled(const std::string &kernel);
 
 /// Runs and compares: error relative to the largest reference magnitude must not pass `tolerance`.
 enum class ElementType { F32, F16, BF16, I32 };
@@ -83,16 +92,17 @@ void checkOutput(Dispatch &dispatch, uint32_t slot, const std::vector<double> &r
 void checkWith(Dispatch &dispatch, uint32_t slot, const std::function<double(const Bytes &)> &error,
                double tolerance);
 /// Runs a dispatch whose result feeds another; fails the test when it cannot.
-Bytes runFor(Dispatch &dispatch, uint32_t slot, Executor executor);
-/// A chain of dispatches checked at its end: `make` runs it on one executor and gives the output.
-void checkChain(const std::vector<std::string> &kernels, const std::function<Bytes(Executor)> &make,
+Bytes runFor(Dispatch &dispatch, uint32_t slot, const Subject &subject);
+/// A chain of dispatches checked at its end: `make` runs it and gives the output.
+void checkChain(const std::vector<std::string> &kernels,
+                const std::function<Bytes(const Subject &)> &make,
                 const std::vector<double> &reference, double tolerance,
                 ElementType type = ElementType::F32);
 
-/// Random numbers, the same in every run.
+/// Random numbers, new in every run; PEWTER_GGML_SEED repeats one that the program printed.
 class Numbers {
 public:
-  explicit Numbers(uint64_t seed = 1) : random_(seed) {}
+  explicit Numbers(uint64_t stream = 1);
   std::vector<double> uniform(size_t n, double low = -1, double high = 1);
   uint32_t below(uint32_t n) { return uint32_t(random_() % n); }
   uint64_t bits() { return random_(); }
