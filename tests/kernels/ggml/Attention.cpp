@@ -249,7 +249,7 @@ TEST_F(GgmlAttention, MatrixForm) {
 }
 
 TEST_F(GgmlAttention, MatrixFormOtherHeadSizes) {
-  for (const char *type : kTypes)
+  for (const char *type : {"f16", "q8_0"})
     for (HeadSize size : {HeadSize{32, 32},
                           {40, 40},
                           {72, 72},
@@ -310,7 +310,7 @@ void checkVectorForm(const BlockFormat &format, HeadSize size, int64_t queries, 
 }
 
 TEST_F(GgmlAttention, VectorForm) {
-  for (const char *type : kTypes)
+  for (const char *type : {"f16", "q8_0"})
     for (HeadSize size : kCommonSizes)
       checkVectorForm(blockFormat(type), size, 2, 150, true, 1);
   checkVectorForm(blockFormat("f16"), {128, 128}, 1, 256, false, 4);
@@ -318,7 +318,7 @@ TEST_F(GgmlAttention, VectorForm) {
 }
 
 TEST_F(GgmlAttention, VectorFormOtherHeadSizes) {
-  for (const char *type : kTypes)
+  for (const char *type : {"f16", "q8_0"})
     for (HeadSize size :
          {HeadSize{32, 32}, {96, 96}, {192, 192}, {192, 128}, {256, 256}, {576, 512}})
       checkVectorForm(blockFormat(type), size, 2, 70, true, 1);

@@ -25,27 +25,29 @@ ElementType elementOf(const std::string &name) {
 }
 
 TEST_F(GgmlCopies, GetRows) {
-  for (const BlockFormat &format : blockFormats()) {
-    int64_t n = 512, stored = 9;
-    Tensor t = Tensor::of({n, stored, 2, 1}, format.bytes, format.elements),
-           ids = Tensor::of({6, 2, 1, 1});
-    Tensor out = Tensor::of({n, 6, 2, 1});
-    Numbers numbers(1);
-    Bytes bytes = randomBlocks(format, t.elements(), numbers);
-    auto values = decodeAsLibrary(format, bytes);
-    std::vector<double> which, reference;
-    for (int i = 0; i < 12; ++i)
-      which.push_back(i * 4 % 9);
-    for (int64_t r = 0; r < 12; ++r)
-      for (int64_t i = 0; i < n; ++i)
-        reference.push_back(values[size_t((r / 6 * stored + int64_t(which[size_t(r)])) * n + i)]);
-    int64_t steps = format.elements > 1 ? n / 16 : n, threads = std::min<int64_t>(steps, 1024);
-    Dispatch d(fmt::format("kernel_get_rows_{}", format.name));
-    d.tensor("0", t).tensor("1", ids).tensor("", out).field("ne00t", double(steps));
-    d.buffer(1, bytes).buffer(2, storeAs(which, ElementType::I32)).output(3, size_t(out.bytes()));
-    d.groups({uint32_t((steps + threads - 1) / threads * 6), 2, 1}, {uint32_t(threads), 1, 1});
-    checkOutput(d, 3, reference, 2e-7);
-  }
+  // Threadgroups of whole SIMD groups, and of one and a half.
+  for (const BlockFormat &format : blockFormats())
+    for (int64_t n : {512, 768}) {
+      const int64_t stored = 9;
+      Tensor t = Tensor::of({n, stored, 2, 1}, format.bytes, format.elements),
+             ids = Tensor::of({6, 2, 1, 1});
+      Tensor out = Tensor::of({n, 6, 2, 1});
+      Numbers numbers(1);
+      Bytes bytes = randomBlocks(format, t.elements(), numbers);
+      auto values = decodeAsLibrary(format, bytes);
+      std::vector<double> which, reference;
+      for (int i = 0; i < 12; ++i)
+        which.push_back(i * 4 % 9);
+      for (int64_t r = 0; r < 12; ++r)
+        for (int64_t i = 0; i < n; ++i)
+          reference.push_back(values[size_t((r / 6 * stored + int64_t(which[size_t(r)])) * n + i)]);
+      int64_t steps = format.elements > 1 ? n / 16 : n, threads = std::min<int64_t>(steps, 1024);
+      Dispatch d(fmt::format("kernel_get_rows_{}", format.name));
+      d.tensor("0", t).tensor("1", ids).tensor("", out).field("ne00t", double(steps));
+      d.buffer(1, bytes).buffer(2, storeAs(which, ElementType::I32)).output(3, size_t(out.bytes()));
+      d.groups({uint32_t((steps + threads - 1) / threads * 6), 2, 1}, {uint32_t(threads), 1, 1});
+      checkOutput(d, 3, reference, 2e-7);
+    }
 }
 
 TEST_F(GgmlCopies, GetRowsOfIntegers) {
