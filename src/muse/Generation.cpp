@@ -85,6 +85,7 @@ Result<Perplexity> measurePerplexity(Sequence &sequence, std::span<const uint32_
   if (tokens.size() < 2)
     return fail(ErrorKind::Validation, "The text has [{}] tokens; at least 2 are needed.", tokens.size());
   Perplexity out;
+  const size_t vocabulary = sequence.engine().config().vocab;
   double start = now(), loss = 0;
   for (size_t begin = 0; begin + 1 < tokens.size(); begin += window) {
     auto part = tokens.subspan(begin, std::min<size_t>(window, tokens.size() - begin));
@@ -93,14 +94,20 @@ Result<Perplexity> measurePerplexity(Sequence &sequence, std::span<const uint32_
     if (!whole && begin > 0)
       break; // a rest without context would count badly
     sequence.reset();
-    for (size_t i = 0; i + 1 < part.size(); ++i) {
-      PEWTER_TRY_VOID(sequence.decode(part[i]));
-      if (i + 1 < firstCounted)
-        continue;
-      auto logits = sequence.logits();
-      loss += logSumExp(logits) - logits[part[i + 1]];
-      ++out.tokens;
-    }
+    // A chunk's logits lie in tiles of 32 tokens.
+    std::vector<float> row(vocabulary);
+    auto count = [&](uint32_t first, uint32_t chunk, std::span<const float> logits) {
+      for (uint32_t t = 0; t < chunk; ++t) {
+        size_t i = first + t;
+        if (i + 1 < firstCounted || i + 1 >= part.size())
+          continue;
+        for (size_t id = 0; id < vocabulary; ++id)
+          row[id] = logits[(t / 32 * vocabulary + id) * 32 + t % 32];
+        loss += logSumExp(row) - row[part[i + 1]];
+        ++out.tokens;
+      }
+    };
+    PEWTER_TRY_VOID(sequence.prefill(part.first(part.size() - 1), {.onLogits = count}));
     if (progress)
       progress(static_cast<double>(begin + part.size()) / static_cast<double>(tokens.size()));
   }

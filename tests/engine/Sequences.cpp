@@ -178,6 +178,30 @@ TEST(Sequences, CancelledDecodeLeavesTheSequenceUsable) {
   EXPECT_EQ(stopped->save(), whole->save());
 }
 
+// Perplexity comes from whole chunks; the plain way is a token at a time.
+TEST(Sequences, PerplexityIsThatOfSingleSteps) {
+  auto engine = testing::engineOf("glimmer-tiny-q8_0.gguf");
+  auto sequence = testing::sequenceOf(engine);
+  auto ids = engine->tokenizer().encode("Once upon a time there was a shy owl named Sorrel who lived in Larkfield. "
+                                        "The air was warm and smelled of hay. He was always a quiet owl who asked "
+                                        "many questions. Sorrel wanted more than anything to win the story night. "
+                                        "There was one problem: Sorrel could not tell a story very well.",
+                                        muse::Specials::None)
+                 .value();
+  double loss = 0;
+  for (size_t i = 0; i + 1 < ids.size(); ++i) {
+    ASSERT_TRUE(sequence->decode(ids[i]));
+    loss += muse::logSumExp(sequence->logits()) - sequence->logits()[ids[i + 1]];
+  }
+  auto measured = muse::measurePerplexity(*sequence, ids, 0, {}).value();
+  EXPECT_EQ(measured.tokens, ids.size() - 1);
+  EXPECT_NEAR(measured.meanLogLoss, loss / double(measured.tokens), 1e-3);
+  EXPECT_LT(measured.perplexity, 20) << "it knows this text";
+
+  auto halves = muse::measurePerplexity(*sequence, ids, 20, {}).value();
+  EXPECT_EQ(halves.tokens, ids.size() / 20 * 10) << "the second half of each whole window";
+}
+
 TEST(Sequences, LimitsAreErrors) {
   auto engine = testing::engineOf("glimmer-tiny-q8_0.gguf");
   auto sequence = muse::Sequence::create(engine, {.maxContext = 40}).value();
