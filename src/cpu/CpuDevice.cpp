@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tested by CpuDevice_test.cpp.
+// Tested by CpuQueue_test.cpp.
 #include "cpu/CpuDevice.h"
 #include "cpu/CpuPipeline.h"
 #include "cpu/CpuPlayer.h"

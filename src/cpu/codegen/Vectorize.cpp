@@ -4,13 +4,15 @@
 //   retarget           the analyses need the data layout of the machine
 //   choose lanes       merging turns barriers into nothing, which decides what entries there are
 //   prepare            sizes that are literals first: they decide loops and divergence
+//   insert prefetches  on the loops that are left; an address like any other for what follows
 //   analyse and emit   (Uniformity, KernelEmitter), once for full calls, once for all others
 //   drop the kernel    nothing refers to it any more
 //   optimise           slots to SSA form, clean-up
-// Tested by Vectorize_test.cpp and tests/kernels.
+// Tested by tests/kernels.
 #include "cpu/codegen/Vectorize.h"
 #include "cpu/codegen/target/Target.h"
 #include "cpu/codegen/transform/EntryPoints.h"
+#include "cpu/codegen/transform/InsertPrefetches.h"
 #include "cpu/codegen/transform/Optimize.h"
 #include "cpu/codegen/transform/Prepare.h"
 #include <llvm/IR/InstIterator.h>
@@ -129,6 +131,8 @@ Result<GeneratedKernel> vectorize(air::ir::CanonicalKernel canonical,
     prepareKernel(*general, canonical.reflection, model);
   }
   prepareKernel(*kernel, canonical.reflection, entry.full);
+  if (!traits.hasMatrix) // Products of matrices are bound by arithmetic.
+    insertPrefetches(*kernel, canonical.reflection);
   std::string name = kernel->getName().str();
   PEWTER_TRY_VOID(
       makeEntryPoints(*kernel, general, canonical.reflection, threadgroup, entry));

@@ -5,6 +5,7 @@
 // in pages that the lane reads anyway. Tested by LoadGroups_test.cpp.
 #include "cpu/codegen/analysis/LoadGroups.h"
 #include <llvm/ADT/MapVector.h>
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Operator.h>
 
 using namespace llvm;
@@ -45,10 +46,12 @@ Address decompose(const Value *pointer, const DataLayout &layout) {
 }
 
 /// Declared as if it wrote memory, so that it is not moved; it does not.
-bool isLaneOperation(const Instruction &instruction) {
+bool isHarmless(const Instruction &instruction) {
   auto *call = dyn_cast<CallInst>(&instruction);
   if (!call || !call->getCalledFunction())
     return false;
+  if (call->getIntrinsicID() == Intrinsic::prefetch)
+    return true;
   StringRef name = call->getCalledFunction()->getName();
   return name.starts_with("air.simd_") || name.starts_with("air.quad_");
 }
@@ -125,7 +128,7 @@ std::vector<LoadGroup> findLoadGroups(const BasicBlock &block, const Uniformity 
         known = open.end() - 1;
       }
       known->members.push_back({load, address.constant});
-    } else if (instruction.mayWriteToMemory() && !isLaneOperation(instruction)) {
+    } else if (instruction.mayWriteToMemory() && !isHarmless(instruction)) {
       close();
     }
   }

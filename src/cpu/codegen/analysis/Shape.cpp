@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic on shapes that does not depend on the instruction. Tested by Shape_test.cpp.
+// Arithmetic on shapes that does not depend on the instruction. Tested by Uniformity_test.cpp.
 #include "cpu/codegen/analysis/Shape.h"
 #include <algorithm>
 #include <bit>

@@ -229,6 +229,7 @@ void KernelEmitter::emitBody(BasicBlock *block) {
   current_.clear();
   spilledMatrices_.clear();
   fetchedGroups_.clear();
+  prefetched_.clear();
   block_ = block;
   if (groups_.try_emplace(block).second) {
     groups_[block] = findLoadGroups(*block, uniformity_);

@@ -623,6 +623,8 @@ void KernelEmitter::emitCall(CallInst &call) {
     return;
   if (isa<MemIntrinsic>(call))
     return emitMemoryIntrinsic(call);
+  if (call.getIntrinsicID() == Intrinsic::prefetch)
+    return emitPrefetch(call);
   if (name.starts_with("air.wg.barrier") || name.starts_with("air.simdgroup.barrier"))
     return emitBarrier(call, name);
   if (name.starts_with("air.simdgroup_matrix")) {

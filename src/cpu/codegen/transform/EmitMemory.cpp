@@ -528,6 +528,43 @@ void KernelEmitter::scatter(const LanePart &pointer, const Access &access,
   });
 }
 
+// Every line from the lowest to the highest lane's address, once in a block. Only where all lanes run:
+// the rest is not worth the instructions.
+void KernelEmitter::emitPrefetch(CallInst &call) {
+  constexpr int64_t kLine = 64, kMostLines = 24;
+  // insertPrefetches adds the distance last, to the address of the load.
+  auto *address = cast<GetElementPtrInst>(call.getArgOperand(0));
+  LanePart pointer = part(address->getPointerOperand());
+  if (!LaneBuilder::isFull(mask_) || pointer.shape.isVarying() ||
+      !uniformity_.isUniform(address->getOperand(1)))
+    return;
+  Value *distance = uniform(address->getOperand(1));
+  int64_t low = pointer.shape.isUniform() ? 0 : pointer.shape.minimum();
+  int64_t high = pointer.shape.isUniform() ? 0 : pointer.shape.maximum();
+  if (high - low >= kMostLines * kLine)
+    return;
+  APInt constant(64, 0);
+  Value *base = pointer.scalar->stripAndAccumulateConstantOffsets(layout_, constant,
+                                                                  /*AllowNonInbounds=*/true);
+  int64_t start = constant.getSExtValue();
+  auto &lines = prefetched_[{base, distance}];
+  for (int64_t offset = start + low; offset <= start + high;) {
+    auto covering = llvm::find_if(
+        lines, [&](int64_t line) { return line <= offset && offset < line + kLine; });
+    if (covering != lines.end()) {
+      offset = *covering + kLine;
+      continue;
+    }
+    lines.push_back(offset);
+    Value *place = builder_.CreatePtrAdd(builder_.CreatePtrAdd(base, distance),
+                                         builder_.getInt64(uint64_t(offset)));
+    builder_.CreateIntrinsic(Intrinsic::prefetch, {place->getType()},
+                             {place, call.getArgOperand(1), call.getArgOperand(2),
+                              call.getArgOperand(3)});
+    offset += kLine;
+  }
+}
+
 void KernelEmitter::emitMemoryIntrinsic(CallInst &call) {
   emitLaneByLane(call);
 }

@@ -3,7 +3,7 @@
 // The range entry is two loops, over threadgroups and over their SIMD groups, with the body inside,
 // so that argument loads and whatever else does not change are hoisted out of both. The general body
 // is a function of its own: it is cold, and it must not weigh on the registers of the other.
-// Tested by Vectorize_test.cpp.
+// Tested through tests/kernels.
 #include "cpu/codegen/transform/EntryPoints.h"
 #include "cpu/abi/KernelAbi.h"
 #include "cpu/codegen/transform/ScalarBody.h"

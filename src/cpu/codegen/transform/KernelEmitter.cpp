@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values and slots of the emitter. Tested through Vectorize_test.cpp and tests/kernels.
+// Values and slots of the emitter. Tested through tests/kernels.
 #include "cpu/codegen/transform/KernelEmitter.h"
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>

@@ -149,6 +149,7 @@ private:
   void emitLoad(llvm::LoadInst &load);
   void emitStore(llvm::StoreInst &store);
   void emitMemoryIntrinsic(llvm::CallInst &call);
+  void emitPrefetch(llvm::CallInst &call);
   llvm::SmallVector<llvm::Value *, 4> loadRecords(const LanePart &pointer, unsigned words);
   const llvm::SmallVector<llvm::Value *, 8> &groupWords(const LoadGroup &group);
   void emitGroupedLoad(llvm::LoadInst &load, const LoadGroup &group, int64_t offset);
@@ -235,6 +236,8 @@ private:
   llvm::DenseMap<const llvm::BasicBlock *, std::vector<LoadGroup>> groups_;
   llvm::DenseMap<const llvm::LoadInst *, std::pair<const LoadGroup *, int64_t>> groupOf_;
   std::map<const LoadGroup *, llvm::SmallVector<llvm::Value *, 8>> fetchedGroups_; ///< In this block.
+  /// The lines that this block has prefetched, as offsets from a base and a distance.
+  std::map<std::pair<llvm::Value *, llvm::Value *>, llvm::SmallVector<int64_t, 8>> prefetched_;
   unsigned multiplications_ = 0;
   llvm::Value *sums_ = nullptr; ///< Of matrix multiplications that are calls.
   LaneMask mask_; ///< Of the block being emitted.

@@ -2,7 +2,7 @@
 //
 // Splats, masks and shuffles over all lanes. De-interleaving runs in log2(count) rounds of even/odd
 // splits of register pairs: every shuffle has two register-sized inputs and one output.
-// Tested by LaneBuilder_test.cpp.
+// Tested through tests/kernels.
 #include "cpu/codegen/transform/LaneBuilder.h"
 #include <llvm/IR/Constants.h>
 #include <numeric>

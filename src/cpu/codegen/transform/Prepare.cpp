@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tested by Vectorize_test.cpp.
+// Tested through tests/kernels.
 #include "cpu/codegen/transform/Prepare.h"
 #include "cpu/codegen/analysis/Uniformity.h"
 #include <llvm/IR/ConstantRange.h>

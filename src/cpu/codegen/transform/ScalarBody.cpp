@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tested by Vectorize_test.cpp.
+// Tested through tests/kernels.
 #include "cpu/codegen/transform/ScalarBody.h"
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>

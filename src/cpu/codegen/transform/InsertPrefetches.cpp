@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The distance is the slope of an address over the position: for `base + (group * 4 + r) * rowBytes`
+// it is 4 * rowBytes. Slopes are built beside the instructions that they belong to. Clamps
+// (`min(row, rows - 1)`) are looked through: a hint may be wrong at the edge. A loop's phi has the
+// slope of its start. In a kernel without loops a call reads little, and the next calls' data follow
+// it: what a few kilobytes ahead is wanted by later calls of the same entry point.
+//
+// Runs after prepareKernel, because literal sizes decide which loops are left, and before the
+// analyses, which treat the prefetch's address like any other.
+// Costs one instruction a cache line. Cannot follow table look-ups (an index that was loaded).
+// Tested by InsertPrefetches_test.cpp.
+#include "cpu/codegen/transform/InsertPrefetches.h"
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/MapVector.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/GetElementPtrTypeIterator.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <map>
+#include <tuple>
+
+using namespace llvm;
+
+namespace pewter::cpu::codegen {
+
+using air::Builtin;
+
+namespace {
+
+/// The next SIMD group's data are worth asking for only beyond this; else they are the same lines.
+constexpr uint64_t kNearBytes = 512;
+
+/// How a value changes when the position does; a null value is zero.
+struct Slope {
+  bool isKnown = true;
+  Value *value = nullptr;
+  bool isZero() const { return isKnown && !value; }
+};
+constexpr Slope kUnknown{false, nullptr};
+
+/// Kernels without a loop ask this far ahead: the next calls' data lie one behind the other, and a
+/// core's window holds few calls.
+constexpr int64_t kStreamBytes = 4096;
+constexpr unsigned kMostStreams = 8;
+
+/// A distance is doubled until it is at least 2 to this power: nearer data come too late. (Rows of
+/// 4,352 bytes from DRAM took 2.3 times as long with the next row as with the next four.)
+constexpr uint64_t kFarLog = 14;
+
+enum class Step {
+  Simdgroup,   ///< The next SIMD group of the threadgroup.
+  Threadgroup, ///< The next threadgroup along x, same SIMD group.
+  Grid,        ///< The next 32 threads along x of the grid.
+};
+
+class Slopes {
+public:
+  Slopes(Function &kernel, const air::KernelReflection &reflection, const LoopInfo &loops, Step step)
+      : layout_(kernel.getDataLayout()), loops_(loops), step_(step) {
+    for (const air::Argument &described : reflection.arguments)
+      if (described.builtin != Builtin::None && described.parameter < kernel.arg_size())
+        builtins_[kernel.getArg(described.parameter)] = described.builtin;
+  }
+
+  /// Of a pointer: an i64.
+  Slope of(Value *value) {
+    if (isa<Constant>(value))
+      return {};
+    if (auto *argument = dyn_cast<Argument>(value))
+      return value->getType()->isVectorTy() ? Slope{} : ofBuiltin(*argument, 0);
+    auto known = known_.find(value);
+    if (known != known_.end())
+      return known->second;
+    known_[value] = {}; // Assumed of a loop's own phi.
+    Slope slope = ofInstruction(*cast<Instruction>(value));
+    known_[value] = slope;
+    return slope;
+  }
+
+private:
+  Slope ofBuiltin(const Argument &argument, uint64_t component) {
+    auto found = builtins_.find(&argument);
+    Type *type = argument.getType()->getScalarType();
+    if (found == builtins_.end() || component != 0)
+      return {};
+    uint64_t steps = 0;
+    switch (found->second) {
+    case Builtin::ThreadgroupPositionInGrid:
+      steps = step_ == Step::Threadgroup;
+      break;
+    case Builtin::SimdgroupIndexInThreadgroup:
+      steps = step_ == Step::Simdgroup;
+      break;
+    case Builtin::ThreadIndexInThreadgroup:
+    case Builtin::ThreadPositionInThreadgroup:
+      steps = step_ != Step::Threadgroup ? 32 : 0;
+      break;
+    case Builtin::ThreadPositionInGrid:
+      if (step_ != Step::Grid)
+        return kUnknown;
+      steps = 32;
+      break;
+    default:
+      break;
+    }
+    return steps ? Slope{true, ConstantInt::get(type, steps)} : Slope{};
+  }
+
+  Slope ofInstruction(Instruction &instruction) {
+    if (auto *phi = dyn_cast<PHINode>(&instruction))
+      return ofPhi(*phi);
+    if (auto *extract = dyn_cast<ExtractElementInst>(&instruction)) {
+      auto *argument = dyn_cast<Argument>(extract->getVectorOperand());
+      auto *index = dyn_cast<ConstantInt>(extract->getIndexOperand());
+      if (argument && index)
+        return ofBuiltin(*argument, index->getZExtValue());
+    }
+    SmallVector<Slope, 3> slopes;
+    bool allZero = true;
+    for (Value *operand : instruction.operands()) {
+      if (isa<BasicBlock>(operand))
+        return kUnknown;
+      Slope slope = isa<Function>(operand) ? Slope{} : of(operand);
+      if (!slope.isKnown)
+        return kUnknown;
+      allZero &= slope.isZero();
+      slopes.push_back(slope);
+    }
+    if (allZero)
+      return {};
+    IRBuilder<> builder(&instruction);
+    builder.SetInsertPoint(instruction.getParent(), std::next(instruction.getIterator()));
+    switch (instruction.getOpcode()) {
+    case Instruction::Add:
+    case Instruction::Or: // Of parts that do not overlap, when it is part of an address.
+      return {true, sum(builder, slopes[0].value, slopes[1].value)};
+    case Instruction::Sub:
+      if (slopes[1].isZero())
+        return slopes[0];
+      return kUnknown;
+    case Instruction::Mul:
+      if (!slopes[0].isZero() && !slopes[1].isZero())
+        return kUnknown;
+      return {true, slopes[0].isZero()
+                        ? product(builder, slopes[1].value, instruction.getOperand(0))
+                        : product(builder, slopes[0].value, instruction.getOperand(1))};
+    case Instruction::Shl:
+      if (!slopes[1].isZero())
+        return kUnknown;
+      return {true, builder.CreateShl(slopes[0].value, instruction.getOperand(1))};
+    case Instruction::ZExt:
+    case Instruction::SExt:
+      return {true, builder.CreateSExt(slopes[0].value, instruction.getType())};
+    case Instruction::Trunc:
+      return {true, builder.CreateTrunc(slopes[0].value, instruction.getType())};
+    case Instruction::Freeze:
+      return slopes[0];
+    case Instruction::Select:
+      return slopes[1].value ? slopes[1] : slopes[2].value ? slopes[2] : kUnknown;
+    case Instruction::Call:
+      if (isa<MinMaxIntrinsic>(instruction))
+        return slopes[0].value ? slopes[0] : slopes[1];
+      return kUnknown;
+    case Instruction::GetElementPtr:
+      return ofAddress(cast<GetElementPtrInst>(instruction), slopes, builder);
+    default:
+      return kUnknown;
+    }
+  }
+
+  Slope ofPhi(PHINode &phi) {
+    if (!phi.getType()->isPointerTy() && !phi.getType()->isIntegerTy())
+      return kUnknown;
+    const Loop *loop = loops_.getLoopFor(phi.getParent());
+    bool isHeader = loop && loop->getHeader() == phi.getParent();
+    Slope common;
+    bool isFirst = true;
+    for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+      if (isHeader && loop->contains(phi.getIncomingBlock(i)))
+        continue;
+      Slope slope = of(phi.getIncomingValue(i));
+      if (!slope.isKnown || (!isFirst && slope.value != common.value))
+        return kUnknown;
+      common = slope;
+      isFirst = false;
+    }
+    return common;
+  }
+
+  Slope ofAddress(GetElementPtrInst &address, ArrayRef<Slope> slopes, IRBuilder<> &builder) {
+    if (address.getType()->isVectorTy())
+      return kUnknown;
+    Value *total = slopes[0].value;
+    unsigned index = 1;
+    for (auto step = gep_type_begin(address); step != gep_type_end(address); ++step, ++index) {
+      Value *slope = slopes[index].value;
+      if (!slope)
+        continue;
+      uint64_t stride = step.getSequentialElementStride(layout_).getFixedValue();
+      Value *wide = builder.CreateSExtOrTrunc(slope, builder.getInt64Ty());
+      total = sum(builder, total, product(builder, wide, builder.getInt64(stride)));
+    }
+    return {true, total};
+  }
+
+  static Value *sum(IRBuilder<> &builder, Value *left, Value *right) {
+    return !left ? right : !right ? left : builder.CreateAdd(left, right);
+  }
+
+  static Value *product(IRBuilder<> &builder, Value *left, Value *right) {
+    auto isOne = [](Value *value) {
+      auto *literal = dyn_cast<ConstantInt>(value);
+      return literal && literal->isOne();
+    };
+    return isOne(left) ? right : isOne(right) ? left : builder.CreateMul(left, right);
+  }
+
+  const DataLayout &layout_;
+  const LoopInfo &loops_;
+  Step step_;
+  DenseMap<const Value *, Builtin> builtins_;
+  DenseMap<const Value *, Slope> known_;
+};
+
+void addPrefetch(IRBuilder<> &builder, Value *pointer, Value *distance) {
+  Value *place = builder.CreateGEP(builder.getInt8Ty(), pointer, distance);
+  builder.CreateIntrinsic(Intrinsic::prefetch, {pointer->getType()},
+                          {place, builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
+}
+
+/// `step` times the power of two that makes it large enough; a negative one stays.
+Value *makeFar(IRBuilder<> &builder, Value *step) {
+  Value *zeros = builder.CreateBinaryIntrinsic(Intrinsic::ctlz, step, builder.getFalse());
+  Value *doublings = builder.CreateBinaryIntrinsic(
+      Intrinsic::smax, builder.CreateSub(zeros, builder.getInt64(63 - kFarLog)),
+      builder.getInt64(0));
+  return builder.CreateShl(step, builder.CreateAnd(doublings, 15));
+}
+
+/// Of a kernel without loops, whose calls follow each other in the loop of its entry point.
+unsigned prefetchStreams(Function &kernel, const air::KernelReflection &reflection,
+                         const LoopInfo &loops) {
+  Slopes slopes(kernel, reflection, loops, Step::Grid);
+  SmallVector<std::pair<LoadInst *, int64_t>> streams;
+  for (Instruction &instruction : instructions(kernel)) {
+    auto *load = dyn_cast<LoadInst>(&instruction);
+    if (!load || load->getPointerAddressSpace() != 1)
+      continue;
+    Slope slope = slopes.of(load->getPointerOperand());
+    auto *literal = slope.value ? dyn_cast<ConstantInt>(slope.value) : nullptr;
+    int64_t bytes = literal ? literal->getSExtValue() : 0;
+    if (bytes > 0 && bytes <= kStreamBytes)
+      streams.push_back({load, (kStreamBytes + bytes - 1) / bytes * bytes});
+  }
+  if (streams.size() > kMostStreams)
+    return 0;
+  for (auto &[load, distance] : streams) {
+    IRBuilder<> builder(load);
+    addPrefetch(builder, load->getPointerOperand(), builder.getInt64(uint64_t(distance)));
+  }
+  return unsigned(streams.size());
+}
+
+} // namespace
+
+unsigned insertPrefetches(Function &kernel, const air::KernelReflection &reflection) {
+  DominatorTree dominators(kernel);
+  LoopInfo loops(dominators);
+  if (loops.empty())
+    return prefetchStreams(kernel, reflection, loops);
+  SmallVector<LoadInst *> streams;
+  for (Instruction &instruction : instructions(kernel)) {
+    auto *load = dyn_cast<LoadInst>(&instruction);
+    if (!load || load->getPointerAddressSpace() != 1)
+      continue;
+    const Loop *loop = loops.getLoopFor(load->getParent());
+    if (loop && !loop->isLoopInvariant(load->getPointerOperand()))
+      streams.push_back(load);
+  }
+  Slopes overGroups(kernel, reflection, loops, Step::Threadgroup);
+  Slopes overSimdgroups(kernel, reflection, loops, Step::Simdgroup);
+  // What one loop has asked for the next one need not: it reads the same data again.
+  MapVector<std::pair<const Value *, const Value *>, const Loop *> asked;
+  std::map<std::tuple<const BasicBlock *, Value *, Value *>, Value *> choices;
+  unsigned count = 0;
+  for (LoadInst *load : streams) {
+    Value *pointer = load->getPointerOperand();
+    Slope group = overGroups.of(pointer), simdgroup = overSimdgroups.of(pointer);
+    Value *step = group.isKnown ? group.value : nullptr;
+    IRBuilder<> builder(load);
+    if (simdgroup.isKnown && simdgroup.value && step) {
+      // One choice a block, so that loads of one record share their prefetches.
+      Value *&choice = choices[{load->getParent(), simdgroup.value, step}];
+      if (!choice)
+        choice = builder.CreateSelect(
+            builder.CreateICmpUGE(simdgroup.value, builder.getInt64(kNearBytes)), simdgroup.value,
+            step);
+      step = choice;
+    } else if (simdgroup.isKnown && simdgroup.value) {
+      step = simdgroup.value;
+    }
+    if (step && !isa<ConstantInt>(step)) {
+      Value *&far = choices[{load->getParent(), step, nullptr}];
+      if (!far)
+        far = makeFar(builder, step);
+      step = far;
+    }
+    auto *literal = dyn_cast_or_null<ConstantInt>(step);
+    if (!step || (literal && literal->getValue().abs().ult(kNearBytes)))
+      continue;
+    const Loop *loop = loops.getLoopFor(load->getParent());
+    auto key = std::pair{getUnderlyingObject(pointer), static_cast<const Value *>(group.value)};
+    if (asked.insert({key, loop}).first->second != loop)
+      continue;
+    addPrefetch(builder, pointer, step);
+    ++count;
+  }
+  return count;
+}
+
+} // namespace pewter::cpu::codegen

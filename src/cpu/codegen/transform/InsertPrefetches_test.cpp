@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/codegen/transform/InsertPrefetches.h"
+#include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/SourceMgr.h>
+
+namespace pewter::cpu::codegen {
+namespace {
+
+using air::Builtin;
+
+/// A kernel with buffers p and q, the built-ins `group`, `sg`, `lane` and `gid`, and the number %pitch.
+class Prefetched {
+public:
+  explicit Prefetched(const std::string &body) {
+    llvm::SMDiagnostic diagnostic;
+    module_ = llvm::parseAssemblyString(
+        "declare i32 @llvm.umin.i32(i32, i32)\n"
+        "define void @k(ptr addrspace(1) %p, ptr addrspace(1) %q, i64 %pitch, i32 %group, i32 %sg, "
+        "i32 %lane, i32 %gid) {\nentry:\n" + body + "}\n",
+        diagnostic, context_);
+    if (!module_) {
+      ADD_FAILURE() << diagnostic.getMessage().str();
+      return;
+    }
+    llvm::Function &function = *module_->getFunction("k");
+    air::KernelReflection reflection;
+    for (llvm::Argument &argument : function.args()) {
+      air::Argument described;
+      described.parameter = argument.getArgNo();
+      llvm::StringRef name = argument.getName();
+      described.builtin = name == "group"  ? Builtin::ThreadgroupPositionInGrid
+                          : name == "sg"   ? Builtin::SimdgroupIndexInThreadgroup
+                          : name == "lane" ? Builtin::ThreadIndexInSimdgroup
+                          : name == "gid"  ? Builtin::ThreadPositionInGrid
+                                           : Builtin::None;
+      reflection.arguments.push_back(described);
+    }
+    count = insertPrefetches(function, reflection);
+    EXPECT_FALSE(llvm::verifyModule(*module_, &llvm::errs()));
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+          call && call->getIntrinsicID() == llvm::Intrinsic::prefetch) {
+        auto *address = llvm::cast<llvm::GetElementPtrInst>(call->getArgOperand(0));
+        std::string text;
+        llvm::raw_string_ostream(text) << *address->getOperand(1);
+        distances.push_back(text);
+      }
+  }
+
+  unsigned count = 0;
+  std::vector<std::string> distances;
+
+private:
+  llvm::LLVMContext context_;
+  std::unique_ptr<llvm::Module> module_;
+};
+
+/// A loop of 64 steps that loads a float at %base + 4 * (step * 32 + lane).
+std::string loopOver(const std::string &base) {
+  return "  br label %loop\nloop:\n"
+         "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n"
+         "  %at = shl nuw nsw i64 %i, 5\n"
+         "  %wide = zext i32 %lane to i64\n"
+         "  %index = add nuw nsw i64 %at, %wide\n"
+         "  %place = getelementptr float, ptr addrspace(1) " + base + ", i64 %index\n"
+         "  %value = load float, ptr addrspace(1) %place\n"
+         "  %next = add nuw nsw i64 %i, 1\n"
+         "  %more = icmp ult i64 %next, 64\n"
+         "  br i1 %more, label %loop, label %end\nend:\n  ret void\n";
+}
+
+TEST(InsertPrefetches, TheNextThreadgroupsRowIsOnePitchAway) {
+  Prefetched kernel("  %g = zext i32 %group to i64\n"
+                    "  %start = mul i64 %g, %pitch\n"
+                    "  %row = getelementptr i8, ptr addrspace(1) %p, i64 %start\n" +
+                    loopOver("%row"));
+  ASSERT_EQ(kernel.count, 1u);
+  EXPECT_NE(kernel.distances[0].find("shl i64 %pitch"), std::string::npos) << kernel.distances[0];
+}
+
+TEST(InsertPrefetches, ClampsAreLookedThrough) {
+  Prefetched kernel("  %clamped = call i32 @llvm.umin.i32(i32 %group, i32 99)\n"
+                    "  %g = zext i32 %clamped to i64\n"
+                    "  %start = mul i64 %g, %pitch\n"
+                    "  %row = getelementptr i8, ptr addrspace(1) %p, i64 %start\n" +
+                    loopOver("%row"));
+  EXPECT_EQ(kernel.count, 1u);
+}
+
+TEST(InsertPrefetches, SimdgroupsOfOneThreadgroupComeFirstUnlessTheyShareLines) {
+  Prefetched kernel("  %four = shl i32 %group, 2\n"
+                    "  %number = add i32 %four, %sg\n"
+                    "  %g = zext i32 %number to i64\n"
+                    "  %start = mul i64 %g, %pitch\n"
+                    "  %row = getelementptr i8, ptr addrspace(1) %p, i64 %start\n" +
+                    loopOver("%row"));
+  ASSERT_EQ(kernel.count, 1u);
+  EXPECT_NE(kernel.distances[0].find("shl"), std::string::npos) << kernel.distances[0];
+}
+
+TEST(InsertPrefetches, AKernelWithoutLoopsAsksForLaterCallsData) {
+  Prefetched kernel("  %wide = zext i32 %gid to i64\n"
+                    "  %place = getelementptr float, ptr addrspace(1) %p, i64 %wide\n"
+                    "  %value = load float, ptr addrspace(1) %place\n  ret void\n");
+  ASSERT_EQ(kernel.count, 1u);
+  EXPECT_EQ(kernel.distances[0], "i64 4096");
+}
+
+TEST(InsertPrefetches, WhatAllPositionsShareIsNotPrefetched) {
+  EXPECT_EQ(Prefetched(loopOver("%q")).count, 0u);
+}
+
+TEST(InsertPrefetches, NeitherIsAnIndexThatWasLoaded) {
+  Prefetched kernel("  %slot = getelementptr i64, ptr addrspace(1) %q, i32 %group\n"
+                    "  %g = load i64, ptr addrspace(1) %slot\n"
+                    "  %row = getelementptr i8, ptr addrspace(1) %p, i64 %g\n" +
+                    loopOver("%row"));
+  EXPECT_EQ(kernel.count, 0u);
+}
+
+TEST(InsertPrefetches, ASecondLoopOverTheSameRowDoesNotAskAgain) {
+  std::string first = "  %g = zext i32 %group to i64\n"
+                      "  %start = mul i64 %g, %pitch\n"
+                      "  %row = getelementptr i8, ptr addrspace(1) %p, i64 %start\n"
+                      "  br label %a\n"
+                      "a:\n"
+                      "  %i = phi i64 [ 0, %entry ], [ %i1, %a ]\n"
+                      "  %pa = getelementptr i8, ptr addrspace(1) %row, i64 %i\n"
+                      "  %va = load float, ptr addrspace(1) %pa\n"
+                      "  %i1 = add i64 %i, 64\n"
+                      "  %ca = icmp ult i64 %i1, 4096\n"
+                      "  br i1 %ca, label %a, label %b\n"
+                      "b:\n"
+                      "  %j = phi i64 [ 0, %a ], [ %j1, %b ]\n"
+                      "  %pb = getelementptr i8, ptr addrspace(1) %row, i64 %j\n"
+                      "  %vb = load float, ptr addrspace(1) %pb\n"
+                      "  %j1 = add i64 %j, 64\n"
+                      "  %cb = icmp ult i64 %j1, 4096\n"
+                      "  br i1 %cb, label %b, label %end\nend:\n  ret void\n";
+  EXPECT_EQ(Prefetched(first).count, 1u);
+}
+
+} // namespace
+} // namespace pewter::cpu::codegen
