@@ -3,8 +3,10 @@
 // How the blocks of each weight format decode, in the shape that all matrix kernels share: a format
 // has blocks of kBytes bytes that hold kChunks runs of 32 elements; `open` reads what is common to a
 // block (uniform over the SIMD group), `at` gives element `lane` of run `chunk`. Lanes read
-// consecutive bytes. The engine concatenates its files in an order in which
-// each include has gone before; alone, a file includes what it needs.
+// consecutive bytes. A kernel that goes through all runs of a block with all its lanes active calls
+// `whole` first, which works out all of the block's scales at once, and `at` of the result; the
+// elements have the same bits. The engine concatenates its files in an order in which each include
+// has gone before; alone, a file includes what it needs.
 #ifndef PEWTER_FORMATS
 #define PEWTER_FORMATS
 #include <metal_stdlib>
@@ -16,6 +18,7 @@ struct FormatF32 {
     device const float *values;
   };
   static Head open(device const uchar *block) { return {(device const float *)block}; }
+  static Head whole(Head head, uint lane) { return head; }
   static float at(Head head, uint chunk, uint lane) { return head.values[lane]; }
 };
 
@@ -25,6 +28,7 @@ struct FormatF16 {
     device const half *values;
   };
   static Head open(device const uchar *block) { return {(device const half *)block}; }
+  static Head whole(Head head, uint lane) { return head; }
   static float at(Head head, uint chunk, uint lane) { return float(head.values[lane]); }
 };
 
@@ -34,6 +38,7 @@ struct FormatBF16 {
     device const ushort *values;
   };
   static Head open(device const uchar *block) { return {(device const ushort *)block}; }
+  static Head whole(Head head, uint lane) { return head; }
   static float at(Head head, uint chunk, uint lane) {
     return as_type<float>(uint(head.values[lane]) << 16);
   }
@@ -48,6 +53,7 @@ struct FormatQ8_0 {
   static Head open(device const uchar *block) {
     return {float(*(device const half *)block), (device const char *)(block + 2)};
   }
+  static Head whole(Head head, uint lane) { return head; }
   static float at(Head head, uint chunk, uint lane) { return head.d * float(head.codes[lane]); }
 };
 
@@ -58,6 +64,7 @@ struct FormatQ4_0 {
     device const uchar *codes;
   };
   static Head open(device const uchar *block) { return {float(*(device const half *)block), block + 2}; }
+  static Head whole(Head head, uint lane) { return head; }
   static float at(Head head, uint chunk, uint lane) {
     uint code = head.codes[lane & 15u] >> (lane & 16u ? 4u : 0u) & 15u;
     return head.d * float(int(code) - 8);
@@ -73,6 +80,7 @@ struct FormatIQ4_NL {
     device const uchar *codes;
   };
   static Head open(device const uchar *block) { return {float(*(device const half *)block), block + 2}; }
+  static Head whole(Head head, uint lane) { return head; }
   static float at(Head head, uint chunk, uint lane) {
     uint code = head.codes[lane & 15u] >> (lane & 16u ? 4u : 0u) & 15u;
     return head.d * kIq4nl[code];
@@ -104,11 +112,26 @@ struct FormatMXFP4 {
     uint exponent = block[0];
     return {as_type<float>(exponent == 0u ? 0x400000u : exponent << 23), block + 1};
   }
+  static Head whole(Head head, uint lane) { return head; }
   static float at(Head head, uint chunk, uint lane) {
     uint code = head.codes[lane & 15u] >> (lane & 16u ? 4u : 0u) & 15u;
     return head.d * decodeE2M1(code);
   }
 };
+
+/// The eight scales and the eight minima that scaleMin gives one by one, times d and dmin.
+struct ScalesAndMinima {
+  float4 scales[2], minima[2];
+};
+static inline ScalesAndMinima allScales(device const uchar *packed, float d, float dmin) {
+  device const uint *words = (device const uint *)packed;
+  const uint a = words[0], b = words[1], c = words[2];
+  const uint high = 0x03030303u, low = 0x0f0f0f0fu;
+  return {{d * float4(as_type<uchar4>(a & 0x3f3f3f3fu)),
+           d * float4(as_type<uchar4>((c & low) | (a >> 6u & high) << 4u))},
+          {dmin * float4(as_type<uchar4>(b & 0x3f3f3f3fu)),
+           dmin * float4(as_type<uchar4>((c >> 4u & low) | (b >> 6u & high) << 4u))}};
+}
 
 /// Scale and minimum `j` of the twelve packed bytes of Q4_K and Q5_K.
 static inline uint2 scaleMin(device const uchar *packed, uint j) {
@@ -132,6 +155,18 @@ struct FormatQ4_K {
     uint code = head.block[16u + 32u * (chunk >> 1u) + lane] >> (chunk & 1u ? 4u : 0u) & 15u;
     return head.d * float(sm.x) * float(code) - head.dmin * float(sm.y);
   }
+  struct Whole {
+    ScalesAndMinima factors;
+    device const uchar *block;
+  };
+  static Whole whole(Head head, uint lane) {
+    return {allScales(head.block + 4, head.d, head.dmin), head.block};
+  }
+  static float at(Whole whole, uint chunk, uint lane) {
+    uint code = whole.block[16u + 32u * (chunk >> 1u) + lane] >> (chunk & 1u ? 4u : 0u) & 15u;
+    return whole.factors.scales[chunk >> 2u][chunk & 3u] * float(code) -
+           whole.factors.minima[chunk >> 2u][chunk & 3u];
+  }
 };
 
 struct FormatQ5_K {
@@ -148,6 +183,19 @@ struct FormatQ5_K {
     uint code = head.block[48u + 32u * (chunk >> 1u) + lane] >> (chunk & 1u ? 4u : 0u) & 15u;
     code |= (head.block[16u + lane] >> chunk & 1u) << 4u;
     return head.d * float(sm.x) * float(code) - head.dmin * float(sm.y);
+  }
+  struct Whole {
+    ScalesAndMinima factors;
+    device const uchar *block;
+  };
+  static Whole whole(Head head, uint lane) {
+    return {allScales(head.block + 4, head.d, head.dmin), head.block};
+  }
+  static float at(Whole whole, uint chunk, uint lane) {
+    uint code = whole.block[48u + 32u * (chunk >> 1u) + lane] >> (chunk & 1u ? 4u : 0u) & 15u;
+    code |= (whole.block[16u + lane] >> chunk & 1u) << 4u;
+    return whole.factors.scales[chunk >> 2u][chunk & 3u] * float(code) -
+           whole.factors.minima[chunk >> 2u][chunk & 3u];
   }
 };
 
@@ -167,6 +215,21 @@ struct FormatQ6_K {
     device const char *scales = (device const char *)(head.block + 192);
     float low = head.d * float(scales[2u * chunk]), high = head.d * float(scales[2u * chunk + 1u]);
     return (lane < 16u ? low : high) * float(int(code) - 32);
+  }
+  struct Whole {
+    float scale; ///< Lane j < 16 has that of elements 16 j to 16 j + 15.
+    device const uchar *block;
+  };
+  static Whole whole(Head head, uint lane) {
+    device const char *scales = (device const char *)(head.block + 192);
+    return {head.d * float(scales[lane & 15u]), head.block};
+  }
+  static float at(Whole whole, uint chunk, uint lane) {
+    uint g = chunk >> 2u, quarter = chunk & 3u;
+    uint code = whole.block[64u * g + 32u * (quarter & 1u) + lane] >> (quarter & 2u ? 4u : 0u) & 15u;
+    code |= (whole.block[128u + 32u * g + lane] >> (2u * quarter) & 3u) << 4u;
+    float scale = simd_shuffle(whole.scale, ushort(2u * chunk + (lane >> 4u)));
+    return scale * float(int(code) - 32);
   }
 };
 

@@ -9,7 +9,7 @@
 template <typename Format, uint kRows>
 static inline void matvec(device const uchar *weights, device const float *x, device float *y,
                           constant MatrixArguments &args, uint first, uint lane) {
-  const uint blocks = args.inputs / (32u * Format::kChunks);
+  const uint count = args.inputs / (32u * Format::kChunks);
   float sums[kRows];
   device const uchar *rows[kRows];
   for (uint r = 0; r < kRows; ++r) {
@@ -17,14 +17,14 @@ static inline void matvec(device const uchar *weights, device const float *x, de
     // A group past the end reads the last row again and does not write.
     rows[r] = weights + ulong(min(first + r, args.outputs - 1u)) * args.rowBytes;
   }
-  for (uint b = 0; b < blocks; ++b) {
-    typename Format::Head heads[kRows];
+  for (uint b = 0; b < count; ++b) {
+    decltype(Format::whole(Format::open(weights), lane)) blocks[kRows];
     for (uint r = 0; r < kRows; ++r)
-      heads[r] = Format::open(rows[r] + ulong(b) * Format::kBytes);
+      blocks[r] = Format::whole(Format::open(rows[r] + ulong(b) * Format::kBytes), lane);
     for (uint c = 0; c < uint(Format::kChunks); ++c) {
       float value = x[(b * Format::kChunks + c) * 32u + lane];
       for (uint r = 0; r < kRows; ++r)
-        sums[r] = fma(Format::at(heads[r], c, lane), value, sums[r]);
+        sums[r] = fma(Format::at(blocks[r], c, lane), value, sums[r]);
     }
   }
   for (uint r = 0; r < kRows; ++r) {
