@@ -2,7 +2,8 @@
 //
 // RMS norms over a batch of rows, one threadgroup a row: partial sums per tid, one simd_sum per SIMD
 // group, and thread 0 adds the groups' sums in the order of their numbers, so that the sum does not
-// depend on scheduling. Rows are a multiple of four floats.
+// depend on scheduling. Neighbouring threads read neighbouring floats: a vector processor loads them
+// as they lie, where a float4 a thread would have to be taken apart first.
 //
 //   rms_norm_batch                        grid: rows x 128 threads (4 SIMD groups); threadgroup(0): 32 bytes
 //   fused_norm_residual_rms_norm_32sg     grid: rows x 1,024 threads;               threadgroup(0): 144 bytes
@@ -38,16 +39,14 @@ kernel void rms_norm_batch(device const float *x [[buffer(0)]],      // [rows, w
                            uint tid [[thread_index_in_threadgroup]],
                            uint group [[simdgroup_index_in_threadgroup]],
                            uint lane [[thread_index_in_simdgroup]]) {
-  device const float4 *from = (device const float4 *)(x + size_t(row) * width);
-  device const float4 *scale = (device const float4 *)weight;
-  device float4 *to = (device float4 *)(out + size_t(row) * width);
-  const uint quads = width / 4;
+  device const float *from = x + size_t(row) * width;
+  device float *to = out + size_t(row) * width;
   float part = 0;
-  for (uint i = tid; i < quads; i += 128)
-    part += dot(from[i], from[i]);
+  for (uint i = tid; i < width; i += 128)
+    part = fma(from[i], from[i], part);
   const float inverse = inverseRms<4>(part, width, epsilon, slots, tid, group, lane);
-  for (uint i = tid; i < quads; i += 128)
-    to[i] = from[i] * inverse * scale[i];
+  for (uint i = tid; i < width; i += 128)
+    to[i] = from[i] * inverse * weight[i];
 }
 
 /// The end of one half of a layer and the start of the next:
@@ -64,25 +63,22 @@ kernel void fused_norm_residual_rms_norm_32sg(
     constant float &epsilon2 [[buffer(7)]], threadgroup float *slots [[threadgroup(0)]],
     uint row [[threadgroup_position_in_grid]], uint tid [[thread_index_in_threadgroup]],
     uint group [[simdgroup_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]]) {
-  device const float4 *from = (device const float4 *)(source + size_t(row) * width);
-  device float4 *state = (device float4 *)(hidden + size_t(row) * width);
-  device float4 *to = (device float4 *)(out + size_t(row) * width);
-  device const float4 *scale1 = (device const float4 *)weight1;
-  device const float4 *scale2 = (device const float4 *)weight2;
-  const uint quads = width / 4;
+  device const float *from = source + size_t(row) * width;
+  device float *state = hidden + size_t(row) * width;
+  device float *to = out + size_t(row) * width;
   float part = 0;
-  for (uint i = tid; i < quads; i += 1024)
-    part += dot(from[i], from[i]);
+  for (uint i = tid; i < width; i += 1024)
+    part = fma(from[i], from[i], part);
   const float inverse1 = inverseRms<32>(part, width, epsilon1, slots, tid, group, lane);
   part = 0;
-  for (uint i = tid; i < quads; i += 1024) {
-    const float4 sum = state[i] + from[i] * inverse1 * scale1[i];
+  for (uint i = tid; i < width; i += 1024) {
+    const float sum = state[i] + from[i] * inverse1 * weight1[i];
     state[i] = sum;
-    part += dot(sum, sum);
+    part = fma(sum, sum, part);
   }
   // The slots are written again only behind this: every thread has read the first result.
   threadgroup_barrier(mem_flags::mem_threadgroup);
   const float inverse2 = inverseRms<32>(part, width, epsilon2, slots, tid, group, lane);
-  for (uint i = tid; i < quads; i += 1024)
-    to[i] = state[i] * inverse2 * scale2[i];
+  for (uint i = tid; i < width; i += 1024)
+    to[i] = state[i] * inverse2 * weight2[i];
 }
