@@ -300,8 +300,11 @@ void ComputeCommandEncoder::dispatch(const char *call, const MTL::Size &grid,
         call, "threadgroup memory ({} bytes, {} of them declared in {}) is above the limit ({}).",
         threadgroupBytes, pipeline->staticThreadgroupBytes, pipeline->describe(), limit);
 
-  bool partial =
-      exact && (grid.width % size.x != 0 || grid.height % size.y != 0 || grid.depth % size.z != 0);
+  // Ragged ends in whole SIMD groups need no code of their own.
+  bool partial = exact && size.x % air::kSimdWidth == 0
+                     ? grid.width % size.x % air::kSimdWidth != 0
+                     : exact && (grid.width % size.x != 0 || grid.height % size.y != 0 ||
+                                 grid.depth % size.z != 0);
   if (!prepare(call, size, partial)) [[unlikely]]
     return;
 
