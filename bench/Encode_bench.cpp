@@ -71,14 +71,13 @@ Setup &setup() {
 void recordDispatch(benchmark::State &state) {
   Setup &s = setup();
   constexpr int kDispatches = 1000;
-  uint64_t before = 0, rounds = 0;
+  uint64_t made = 0, rounds = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    if (rounds++ == 3)
-      before = allocations;
     auto pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
     MTL::CommandBuffer *commands = s.queue->commandBuffer();
     MTL::ComputeCommandEncoder *encoder = commands->computeCommandEncoder();
+    uint64_t before = allocations;
     state.ResumeTiming();
     for (uint32_t i = 0; i < kDispatches; ++i) {
       float scale = 2;
@@ -90,6 +89,8 @@ void recordDispatch(benchmark::State &state) {
       encoder->dispatchThreadgroups(MTL::Size(16, 1, 1), MTL::Size(64, 1, 1));
     }
     state.PauseTiming();
+    if (++rounds > 3) // The first ones fill the pools of blocks.
+      made += allocations - before;
     encoder->endEncoding();
     commands->commit();
     commands->waitUntilCompleted();
@@ -99,7 +100,7 @@ void recordDispatch(benchmark::State &state) {
   state.SetItemsProcessed(state.iterations() * kDispatches);
   if (rounds > 3)
     state.counters["allocations_per_dispatch"] =
-        double(allocations - before) / (double(rounds - 3) * kDispatches);
+        double(made) / (double(rounds - 3) * kDispatches);
 }
 BENCHMARK(recordDispatch)->Unit(benchmark::kMicrosecond);
 

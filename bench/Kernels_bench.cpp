@@ -137,7 +137,7 @@ void add(const std::string &name, double bytes, double operations, Body body) {
       state.counters["bytes"] = benchmark::Counter(bytes, benchmark::Counter::kIsIterationInvariantRate);
     if (operations > 0)
       state.counters["flops"] = benchmark::Counter(operations, benchmark::Counter::kIsIterationInvariantRate);
-  })->UseRealTime()->Unit(benchmark::kMicrosecond)->MinTime(0.15);
+  })->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMicrosecond)->MinTime(0.15);
 }
 
 void addSaxpy() {
@@ -211,7 +211,43 @@ struct MatrixArguments {
   float scale;
 };
 
-/// 32 matrices in turn, so that none is found in a cache.
+/// What llama.cpp's matrix-vector kernels take as their first argument.
+struct GgmlMatvecArguments {
+  int32_t ne00, ne01, ne02;
+  uint64_t nb00, nb01, nb02, nb03;
+  int32_t ne10, ne11, ne12;
+  uint64_t nb10, nb11, nb12, nb13;
+  int32_t ne0, ne1, nr0;
+  int16_t r2, r3;
+};
+
+/// kernel_mul_mv_<format>_f32 as Apple's compiler built it for llama.rn 0.8.3, launched as llama.cpp
+/// launches it; null, with a line that says so, where the library is not installed.
+Pipeline applePipeline(const std::string &format, int16_t simdgroups) {
+  const std::string path =
+      std::string(PEWTER_SOURCE_DIR) +
+      "/.cache/peers/llama.rn@0.8.3/package/cpp/ggml-metal/ggml-llama.metallib";
+  NS::Error *error = nullptr;
+  auto library = NS::TransferPtr(metal().device->newLibrary(Metal::text(path), &error));
+  if (!library) {
+    fmt::print("Apple-built kernels are left out: {} cannot be read (scripts/fetch-peers.sh).\n", path);
+    return {};
+  }
+  auto constants = NS::TransferPtr(MTL::FunctionConstantValues::alloc()->init());
+  constants->setConstantValue(&simdgroups, MTL::DataTypeShort, NS::UInteger(600));
+  std::string name = fmt::format("kernel_mul_mv_{}_f32", format == "q4_k" ? "q4_K" : format);
+  auto function =
+      NS::TransferPtr(library->newFunction(Metal::text(name), constants.get(), &error));
+  if (!function)
+    die(error->localizedDescription()->utf8String());
+  auto pipeline = NS::TransferPtr(metal().device->newComputePipelineState(function.get(), &error));
+  if (!pipeline)
+    die(error->localizedDescription()->utf8String());
+  return pipeline;
+}
+
+/// 32 matrices in turn, so that none is found in a cache. Without a twin there is only the memory's
+/// speed to compare with, and the kernels with each other.
 void addMatvec(const std::string &format, size_t blockBytes, size_t blockElements,
                void (*twin)(twins::Pool &, const uint8_t *, const float *, float *, size_t, size_t)) {
   const uint32_t size = 4096, matrices = 32;
@@ -223,11 +259,17 @@ void addMatvec(const std::string &format, size_t blockBytes, size_t blockElement
     at<uint8_t>(weights)[i] = static_cast<uint8_t>(seed >> 24);
   }
   // Scales near 0.001, so that nothing is infinite.
+  const uint16_t half = 0x1419;
   for (size_t b = 0; b < matrixBytes * matrices; b += blockBytes) {
-    const uint16_t half = 0x1419;
-    std::memcpy(at<uint8_t>(weights) + b, &half, 2);
+    uint8_t *block = at<uint8_t>(weights) + b;
+    if (format == "f16") {
+      for (size_t i = 1; i < blockBytes; i += 2)
+        block[i] = (block[i] & 0x83) | 0x28;
+      continue;
+    }
+    std::memcpy(format == "q6_k" ? block + 208 : block, &half, 2);
     if (format == "q4_k")
-      std::memcpy(at<uint8_t>(weights) + b + 2, &half, 2);
+      std::memcpy(block + 2, &half, 2);
   }
   Buffer x = metal().buffer(size * 4), y = metal().buffer(size * 4), reference = metal().buffer(size * 4);
   fill(at<float>(x), size, 6);
@@ -236,7 +278,8 @@ void addMatvec(const std::string &format, size_t blockBytes, size_t blockElement
   auto runTwin = [=](uint32_t m) {
     twin(pool(), at<uint8_t>(weights) + m * matrixBytes, at<float>(x), at<float>(reference), size, size);
   };
-  runTwin(0);
+  if (twin)
+    runTwin(0);
   const double bytes = static_cast<double>(matrixBytes) * matrices;
   for (auto [suffix, rowsPerGroup, threads] : {std::tuple{"1r1s", 1u, 32u}, {"2r1s", 2u, 32u}, {"4r2s", 8u, 64u}}) {
     std::string kernel = fmt::format("matvec_{}_{}", format, suffix);
@@ -255,13 +298,64 @@ void addMatvec(const std::string &format, size_t blockBytes, size_t blockElement
       });
     };
     run(0, 1);
+    if (!twin && rowsPerGroup == 1)
+      std::memcpy(at<float>(reference), at<float>(y), size * 4);
     expectNear(at<float>(y), at<float>(reference), size, 1e-4, kernel);
     add(fmt::format("{}/pewter_{}", cell, suffix), bytes, 0, [=] { run(0, matrices); });
   }
-  add(cell + "/c", bytes, 0, [=] {
-    for (uint32_t m = 0; m < matrices; ++m)
-      runTwin(m);
-  });
+  if (twin) {
+    // Q8_0: four SIMD groups share two rows. Q4_K: each of two has two rows.
+    const bool isQ8 = format == "q8_0";
+    const int16_t simdgroups = isQ8 ? 4 : 2;
+    const uint32_t rowsPerGroup = isQ8 ? 2 : 4;
+    const std::string appleCell = fmt::format("ggml_mul_mv_{}_4096", format);
+    if (Pipeline pipeline = applePipeline(format, simdgroups)) {
+      GgmlMatvecArguments ggml = {};
+      ggml.ne00 = ggml.ne10 = ggml.ne01 = ggml.ne0 = size;
+      ggml.ne02 = ggml.ne11 = ggml.ne12 = ggml.ne1 = ggml.r2 = ggml.r3 = 1;
+      ggml.nb00 = blockBytes;
+      ggml.nb01 = rowBytes;
+      ggml.nb02 = ggml.nb03 = matrixBytes;
+      ggml.nb10 = 4;
+      ggml.nb11 = ggml.nb12 = ggml.nb13 = size * 4;
+      ggml.nr0 = 2;
+      auto run = [=](uint32_t first, uint32_t last) {
+        play([&](MTL::ComputeCommandEncoder *encoder) {
+          encoder->setComputePipelineState(pipeline.get());
+          encoder->setBytes(&ggml, sizeof(ggml), 0);
+          encoder->setBuffer(x.get(), 0, 2);
+          encoder->setBuffer(y.get(), 0, 3);
+          encoder->setThreadgroupMemoryLength(256, 0);
+          for (uint32_t m = first; m < last; ++m) {
+            encoder->setBuffer(weights.get(), m * matrixBytes, 1);
+            encoder->dispatchThreadgroups(MTL::Size(size / rowsPerGroup, 1, 1),
+                                          MTL::Size(32, simdgroups, 1));
+          }
+        });
+      };
+      run(0, 1);
+      expectNear(at<float>(y), at<float>(reference), size, 1e-4, appleCell);
+      add(appleCell + "/pewter", bytes, 0, [=] { run(0, matrices); });
+      add(appleCell + "/c", bytes, 0, [=] {
+        for (uint32_t m = 0; m < matrices; ++m)
+          runTwin(m);
+      });
+      if (opencl::available()) {
+        auto job = [=](uint32_t count) {
+          return opencl::matvec(format, at<uint8_t>(weights), matrixBytes, count, at<float>(x),
+                                at<float>(y), size, size);
+        };
+        std::memset(at<float>(y), 0, size * 4);
+        job(1)();
+        expectNear(at<float>(y), at<float>(reference), size, 1e-4, appleCell + " in OpenCL");
+        add(appleCell + "/pocl", bytes, 0, [all = job(matrices)] { all(); });
+      }
+    }
+    add(cell + "/c", bytes, 0, [=] {
+      for (uint32_t m = 0; m < matrices; ++m)
+        runTwin(m);
+    });
+  }
   add(cell + "/stream", bytes, 0, [=] {
     twins::streamRead(pool(), at<uint8_t>(weights), matrixBytes * matrices & ~size_t(4095));
   });
@@ -344,6 +438,7 @@ int main(int argc, char **argv) {
   int count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());
   std::string filter = benchmark::GetBenchmarkFilter();
+  // Setting a case up takes memory and time; the filter may be any expression over the names.
   auto wanted = [&](const char *name) { return filter.empty() || filter == "." || filter.find(name) != std::string::npos; };
   fmt::print("twins: {}; OpenCL: {}\n", twins::isa(), opencl::describe());
   if (wanted("empty"))
@@ -357,6 +452,10 @@ int main(int argc, char **argv) {
     addMatvec("q8_0", 34, 32, twins::matvecQ8_0);
   if (wanted("q4_k"))
     addMatvec("q4_k", 144, 256, twins::matvecQ4_K);
+  if (wanted("q6_k"))
+    addMatvec("q6_k", 210, 256, nullptr);
+  if (wanted("f16_4096"))
+    addMatvec("f16", 64, 32, nullptr);
   if (wanted("gemm"))
     addGemm();
   twins::RatioReporter reporter;

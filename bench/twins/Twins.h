@@ -12,7 +12,8 @@ namespace twins {
 
 const char *isa();
 
-/// Two threads that spin between jobs, pinned to the first two processors, and the caller is one.
+/// Two threads that spin between jobs, of which the caller is one and the other is pinned to the second
+/// processor; with PEWTER_THREADS=1 in the environment the caller alone.
 class Pool {
 public:
   Pool();
