@@ -57,7 +57,10 @@ public:
       std::ifstream stream(std::string(PEWTER_SOURCE_DIR) + "/kernels/" + file);
       if (!stream)
         die("Cannot read kernels/" + file);
-      source << stream.rdbuf();
+      // What a file includes has been joined before it.
+      for (std::string line; std::getline(stream, line);)
+        if (!line.starts_with("#include \""))
+          source << line << '\n';
     }
     NS::Error *error = nullptr;
     auto library = NS::TransferPtr(device->newLibrary(text(source.str()), nullptr, &error));
@@ -292,7 +295,7 @@ void addMatvec(const std::string &format, size_t blockBytes, size_t blockElement
         encoder->setBytes(&arguments, sizeof(arguments), 3);
         for (uint32_t m = first; m < last; ++m) {
           encoder->setBuffer(weights.get(), m * matrixBytes, 0);
-          encoder->dispatchThreadgroups(MTL::Size((size + rowsPerGroup - 1) / rowsPerGroup, 1, 1),
+          encoder->dispatchThreadgroups(MTL::Size(1, (size + rowsPerGroup - 1) / rowsPerGroup, 1),
                                         MTL::Size(threads, 1, 1));
         }
       });
