@@ -69,7 +69,6 @@ Result<void> LaunchPlanner::dispatch(const DispatchCommand &command, const Size3
   launch.firstArgument = uint32_t(plan_.arguments.size());
   launch.argumentCount = command.argumentCount;
   uint32_t sharedBytes = 0;
-  const std::vector<air::Argument> &declared = pipeline.reflection().arguments;
   for (uint32_t i = 0; i < command.argumentCount; ++i) {
     const ArgumentBinding &binding = command.arguments()[i];
     uint64_t value = 0;
@@ -78,6 +77,8 @@ Result<void> LaunchPlanner::dispatch(const DispatchCommand &command, const Size3
     case ArgumentBinding::Kind::Unbound:
       break;
     case ArgumentBinding::Kind::Buffer:
+    case ArgumentBinding::Kind::Texture:
+    case ArgumentBinding::Kind::Sampler:
       value = binding.value;
       break;
     case ArgumentBinding::Kind::Bytes: {
@@ -94,11 +95,6 @@ Result<void> LaunchPlanner::dispatch(const DispatchCommand &command, const Size3
       value = sharedBytes;
       sharedBytes += binding.size;
       break;
-    case ArgumentBinding::Kind::Texture:
-    case ArgumentBinding::Kind::Sampler:
-      return fail(ErrorKind::Unsupported, "Kernel \"{}\": argument \"{}\" is a texture or sampler, which "
-                  "the CUDA device does not have.", pipeline.reflection().name,
-                  i < declared.size() ? declared[i].name : "");
     }
     plan_.arguments.push_back(value);
     plan_.isConstant.push_back(isConstant);

@@ -138,7 +138,7 @@ void ComputeCommandEncoder::setTexture(const MTL::Texture *texture, NS::UInteger
   auto *bound = implOf(texture);
   keep(*bound);
   stream->keep(bound->shape);
-  textures[index] = reinterpret_cast<uint64_t>(bound->shape.get());
+  textures[index] = bound->shapeAddress;
 }
 
 void ComputeCommandEncoder::setSampler(const MTL::SamplerState *sampler, NS::UInteger index) {
@@ -151,7 +151,7 @@ void ComputeCommandEncoder::setSampler(const MTL::SamplerState *sampler, NS::UIn
   if (!sampler)
     return;
   stream->keep(implOf(sampler)->values);
-  samplers[index] = reinterpret_cast<uint64_t>(implOf(sampler)->values.get());
+  samplers[index] = implOf(sampler)->address;
 }
 
 void ComputeCommandEncoder::setThreadgroupMemory(NS::UInteger length, NS::UInteger index) {
@@ -211,6 +211,20 @@ bool ComputeCommandEncoder::fill(device::ArgumentBinding &binding,
   case air::ArgumentKind::Texture:
   case air::ArgumentKind::Sampler: {
     bool isTexture = parameter.kind == air::ArgumentKind::Texture;
+    if (parameter.slotCount > 1) {
+      // A table of descriptor addresses; what is not bound stays null, as in an argument buffer.
+      const uint64_t *first = isTexture ? &textures[parameter.slot] : &samplers[parameter.slot];
+      const size_t limit = isTexture ? textures.size() : samplers.size();
+      const size_t bytes = parameter.slotCount * sizeof(uint64_t);
+      void *table = stream->allocateData(bytes);
+      std::memset(table, 0, bytes);
+      std::memcpy(table, first,
+                  std::min<size_t>(parameter.slotCount, limit - parameter.slot) * sizeof(uint64_t));
+      binding.kind = Kind::Bytes;
+      binding.size = static_cast<uint32_t>(bytes);
+      binding.value = reinterpret_cast<uint64_t>(table);
+      return true;
+    }
     binding.value = isTexture ? textures[parameter.slot] : samplers[parameter.slot];
     if (binding.value) {
       binding.kind = isTexture ? Kind::Texture : Kind::Sampler;

@@ -22,6 +22,7 @@ class Function;
 struct PipelineParameter {
   air::ArgumentKind kind = air::ArgumentKind::Builtin;
   uint8_t slot = 0;
+  uint8_t slotCount = 1; ///< Textures or samplers in one argument.
   bool used = false;
   uint32_t neededBytes = 0; ///< That must be bound; 0 when any length will do.
   uint32_t argument = 0;    ///< Index in the reflection, for messages.

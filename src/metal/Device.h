@@ -4,6 +4,7 @@
 #pragma once
 #include "device/Device.h"
 #include "foundation/Object.h"
+#include "metal/DescriptorPool.h"
 #include <Metal/MTLDevice.hpp>
 #include <atomic>
 
@@ -18,6 +19,7 @@ public:
   std::shared_ptr<device::Device> backend;
   const uint32_t maxThreadgroupMemory; ///< Copied from the limits, for encoders.
   std::atomic<bool> maximizeCompilation{false};
+  DescriptorPool descriptors{*backend};
 };
 
 inline Device *implOf(const MTL::Device *device) {

@@ -47,7 +47,13 @@ SamplerState *Device::newSamplerState(const SamplerDescriptor *descriptor) {
                 v.maxAnisotropy);
     return nullptr;
   }
-  auto view = std::make_shared<pewter::device::SamplerView>();
+  auto place = implOf(this)->descriptors.take(sizeof(pewter::device::SamplerView));
+  if (!place) {
+    reportMisuse(place.error());
+    return nullptr;
+  }
+  std::shared_ptr<pewter::device::SamplerView> view(
+      place->owner(), new (place->contents()) pewter::device::SamplerView{});
   view->minFilter = static_cast<uint8_t>(v.minFilter);
   view->magFilter = static_cast<uint8_t>(v.magFilter);
   view->mipFilter = static_cast<uint8_t>(v.mipFilter);
@@ -59,10 +65,12 @@ SamplerState *Device::newSamplerState(const SamplerDescriptor *descriptor) {
   view->normalizedCoordinates = v.normalizedCoordinates;
   view->lodMinClamp = v.lodMinClamp;
   view->lodMaxClamp = v.lodMaxClamp;
+  view->lodBias = v.lodBias;
   auto *sampler = new pewter::metal::SamplerState();
   sampler->device = implOf(this);
   sampler->label = v.label;
   sampler->values = std::move(view);
+  sampler->address = place->deviceAddress();
   return sampler;
 }
 
@@ -72,7 +80,7 @@ NS::String *SamplerState::label() const {
   return text.empty() ? nullptr : pewter::foundation::makeString(text);
 }
 ResourceID SamplerState::gpuResourceID() const {
-  return {reinterpret_cast<uint64_t>(implOf(this)->values.get())};
+  return {implOf(this)->address};
 }
 
 } // namespace MTL

@@ -36,7 +36,8 @@ public:
   const char *className() const override { return "MTLSamplerState"; }
   Device *device = nullptr;
   std::string label;
-  std::shared_ptr<const device::SamplerView> values;
+  std::shared_ptr<const device::SamplerView> values; ///< In the device's descriptor pool.
+  uint64_t address = 0;                              ///< Where kernels find them.
 };
 
 inline SamplerDescriptor *implOf(const MTL::SamplerDescriptor *descriptor) {

@@ -56,16 +56,34 @@ Result<void> check(const Values &v) {
   return {};
 }
 
+void setSwizzle(device::TextureView &view, const MTL::TextureSwizzleChannels &swizzle) {
+  view.swizzle[0] = static_cast<uint8_t>(swizzle.red);
+  view.swizzle[1] = static_cast<uint8_t>(swizzle.green);
+  view.swizzle[2] = static_cast<uint8_t>(swizzle.blue);
+  view.swizzle[3] = static_cast<uint8_t>(swizzle.alpha);
+  view.hasSwizzle = 0;
+  for (uint8_t i = 0; i < 4; ++i)
+    view.hasSwizzle |= view.swizzle[i] != MTL::TextureSwizzleRed + i;
+}
+
+/// Puts `view` where kernels can read it; the texture's address must be in it.
+Result<void> publish(Texture &texture, const device::TextureView &view) {
+  static_assert(sizeof(view) <= DescriptorPool::kPlaceBytes);
+  PEWTER_TRY(Descriptor place, texture.device->descriptors.take(sizeof(view)));
+  texture.shape = std::shared_ptr<const device::TextureView>(
+      place.owner(), new (place.contents()) device::TextureView(view));
+  texture.shapeAddress = place.deviceAddress();
+  return {};
+}
+
 /// Where the texels are, from the start of the texture; the address is filled in later.
 device::TextureView layOut(const Values &v, uint64_t bytesPerRow) {
-  device::TextureView view;
+  device::TextureView view{};
   view.type = static_cast<uint32_t>(v.textureType);
-  view.format = static_cast<uint32_t>(v.pixelFormat);
-  view.bytesPerTexel = bytesPerTexel(v.pixelFormat);
+  describeTexels(view, v.pixelFormat);
   view.sliceCount = static_cast<uint32_t>(v.arrayLength * facesOf(v.textureType));
   view.levelCount = static_cast<uint32_t>(v.mipmapLevelCount);
-  view.swizzle = {static_cast<uint8_t>(v.swizzle.red), static_cast<uint8_t>(v.swizzle.green),
-                  static_cast<uint8_t>(v.swizzle.blue), static_cast<uint8_t>(v.swizzle.alpha)};
+  setSwizzle(view, v.swizzle);
   uint64_t at = 0;
   for (uint32_t i = 0; i < view.levelCount; ++i) {
     auto &level = view.levels[i];
@@ -83,6 +101,12 @@ device::TextureView layOut(const Values &v, uint64_t bytesPerRow) {
   return view;
 }
 
+/// Reports why a texture cannot be made.
+MTL::Texture *refuse(const char *call, Error error) {
+  reportMisuse(Error(error.kind(), fmt::format("{}: {}", call, error.message())));
+  return nullptr;
+}
+
 Texture *makeTexture(Device *device, const Values &v, std::shared_ptr<device::Memory> memory,
                      uint64_t offset, device::TextureView view) {
   auto *texture = new Texture();
@@ -93,14 +117,12 @@ Texture *makeTexture(Device *device, const Values &v, std::shared_ptr<device::Me
   texture->options = v.resourceOptions;
   texture->values = v;
   view.address = texture->address();
-  texture->shape = std::make_shared<const device::TextureView>(view);
+  if (auto published = publish(*texture, view); !published) {
+    texture->release();
+    refuse("Device::newTexture", published.error());
+    return nullptr;
+  }
   return texture;
-}
-
-/// Reports why a texture cannot be made.
-MTL::Texture *refuse(const char *call, Error error) {
-  reportMisuse(Error(error.kind(), fmt::format("{}: {}", call, error.message())));
-  return nullptr;
 }
 
 } // namespace
@@ -145,6 +167,8 @@ MTL::Texture *newTextureOnBuffer(Buffer *buffer, const MTL::TextureDescriptor *d
   own.resourceOptions = buffer->options;
   Texture *texture =
       makeTexture(buffer->device, own, buffer->memory, buffer->offset + offset, view);
+  if (!texture)
+    return nullptr;
   texture->buffer = foundation::share(buffer);
   return texture;
 }
@@ -177,6 +201,8 @@ MTL::Texture *newTextureInHeap(Heap *heap, const MTL::TextureDescriptor *descrip
   Values own = v;
   own.resourceOptions = heap->options;
   Texture *texture = makeTexture(heap->device, own, heap->memory, *offset, view);
+  if (!texture)
+    return nullptr;
   texture->heap = foundation::share(heap);
   texture->heapLength = room;
   return texture;
@@ -278,7 +304,7 @@ MTL::Texture *newView(Texture *texture, const TextureViewDescriptor::Values &v) 
   made->parentLevel = v.levelRange.location;
   made->parentSlice = v.sliceRange.location;
   device::TextureView shape = view;
-  shape.format = static_cast<uint32_t>(v.pixelFormat);
+  describeTexels(shape, v.pixelFormat);
   shape.type = static_cast<uint32_t>(v.textureType);
   shape.address += v.sliceRange.location * view.bytesPerSlice;
   made->offset += v.sliceRange.location * view.bytesPerSlice;
@@ -289,9 +315,11 @@ MTL::Texture *newView(Texture *texture, const TextureViewDescriptor::Values &v) 
   made->values.width = shape.levels[0].width;
   made->values.height = shape.levels[0].height;
   made->values.depth = shape.levels[0].depth;
-  shape.swizzle = {static_cast<uint8_t>(v.swizzle.red), static_cast<uint8_t>(v.swizzle.green),
-                   static_cast<uint8_t>(v.swizzle.blue), static_cast<uint8_t>(v.swizzle.alpha)};
-  made->shape = std::make_shared<const device::TextureView>(shape);
+  setSwizzle(shape, v.swizzle);
+  if (auto published = publish(*made, shape); !published) {
+    made->release();
+    return refuse(kCall, published.error());
+  }
   return made;
 }
 
@@ -435,7 +463,7 @@ void Texture::replaceRegion(Region region, NS::UInteger level, NS::UInteger slic
            /*toTexture=*/true);
 }
 ResourceID Texture::gpuResourceID() const {
-  return {reinterpret_cast<uint64_t>(implOf(this)->shape.get())};
+  return {implOf(this)->shapeAddress};
 }
 NS::UInteger Texture::height() const { return implOf(this)->values.height; }
 NS::UInteger Texture::iosurfacePlane() const { return 0; }

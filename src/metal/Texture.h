@@ -56,7 +56,8 @@ public:
   void *facet() override { return static_cast<ResourceBase *>(this); }
 
   TextureDescriptor::Values values;
-  std::shared_ptr<const device::TextureView> shape;
+  std::shared_ptr<const device::TextureView> shape; ///< In the device's descriptor pool.
+  uint64_t shapeAddress = 0;                        ///< Where kernels find it.
   foundation::Ref<Buffer> buffer; ///< Whose bytes these are, for Buffer::newTexture.
   foundation::Ref<Texture> parent;
   NS::UInteger parentLevel = 0, parentSlice = 0;

@@ -27,6 +27,11 @@ bool isResource(const air::Argument &argument) {
   return argument.kind == air::ArgumentKind::Texture || argument.kind == air::ArgumentKind::Sampler;
 }
 
+/// Several textures or samplers in one argument are a table in constant memory.
+bool isResourceArray(const air::Argument &argument) {
+  return isResource(argument) && argument.arrayLength > 1;
+}
+
 } // namespace
 
 Result<Function *> makeEntryPoint(Module &module, const KernelEntry &kernel) {
@@ -47,7 +52,9 @@ Result<Function *> makeEntryPoint(Module &module, const KernelEntry &kernel) {
   for (const Argument &parameter : body->args()) {
     const air::Argument &argument = reflection.arguments[parameter.getArgNo()];
     Type *type = parameter.getType();
-    if (isResource(argument)) {
+    if (isResourceArray(argument)) {
+      type = PointerType::get(context, /*AddressSpace=*/2);
+    } else if (isResource(argument)) {
       const unsigned space = argument.kind == air::ArgumentKind::Texture ? 1 : 2;
       type = PointerType::get(context, space);
     } else if (parameter.hasByValAttr()) {
@@ -70,6 +77,12 @@ Result<Function *> makeEntryPoint(Module &module, const KernelEntry &kernel) {
     const air::Argument &argument = reflection.arguments[index];
     Argument *incoming = entry->getArg(index);
     incoming->setName(argument.name);
+    if (isResourceArray(argument) && parameter.hasByValAttr()) {
+      // Nobody changes the table, so the body works on it rather than on a copy.
+      body->removeParamAttr(index, Attribute::ByVal);
+      values.push_back(builder.CreateAddrSpaceCast(incoming, parameter.getType()));
+      continue;
+    }
     if (parameter.hasByValAttr() || incoming->getType() != parameter.getType()) {
       Type *held = parameter.hasByValAttr() ? parameter.getParamByValType() : parameter.getType();
       AllocaInst *slot = builder.CreateAlloca(held);

@@ -45,11 +45,11 @@ bool isLeftToBackEnds(AirCall call) {
   case AirCall::MatrixStore:
   case AirCall::Atomic:
   case AirCall::Fence:
-  case AirCall::Texture:
   case AirCall::Log:
     return true;
   case AirCall::None:
   case AirCall::Math:
+  case AirCall::Texture:
   case AirCall::Constant:
     return false;
   }

@@ -17,7 +17,7 @@ enum class AirCall : uint8_t {
   MatrixStore, ///< Convergent, writes through its pointer.
   Atomic,      ///< Reads and writes through its pointers.
   Fence,       ///< air.atomic.fence: all memory, not convergent.
-  Texture,     ///< Reads, writes and queries of textures and samplers.
+  Texture,     ///< Reads, writes and queries of textures and samplers; lowered by LowerTextures.
   Log,         ///< air.os_log.
   Constant,    ///< is_function_constant_defined and its companion: gone after specialisation.
 };

@@ -21,7 +21,7 @@
 //     fshl, ctpop, ctlz, cttz, bitreverse, bswap, fptosi.sat, fptoui.sat, memcpy/memset of constant
 //     length that could not be expanded), and the calls that only a back-end can do:
 //     air.simd_*, air.quad_*, air.wg.barrier, air.simdgroup.barrier, air.simdgroup_matrix_8x8_*,
-//     air.atomic.*, texture and sampler calls, air.os_log. Math functions (exp, pow, tanh, ...) are
+//     air.atomic.*, air.os_log. Texture calls are inlined from air/ir/texture. Math functions (exp, pow, tanh, ...) are
 //     inlined from the one implementation in air/ir/math, branch free, so that a back-end sees only
 //     arithmetic and every device computes the same bits.
 //   * Integer division is guarded as Metal has it (never traps): x / 0 gives an unspecified value

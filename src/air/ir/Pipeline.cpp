@@ -9,6 +9,7 @@
 #include "air/ir/GuardArithmetic.h"
 #include "air/ir/InlineHelpers.h"
 #include "air/ir/LowerMath.h"
+#include "air/ir/LowerTextures.h"
 #include "air/ir/StripUntrusted.h"
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -82,6 +83,8 @@ void addImportPasses(ModulePassManager &passes, const CanonicalizeOptions &optio
   // Unknown names are errors only where they survived; the library's bodies are inlined with the rest.
   passes.addPass(LowerMathPass());
   passes.addPass(InlineHelpersPass());
+  // Once a call's texture can be seen to be an argument; the simplifier folds what follows from that.
+  passes.addPass(LowerTexturesPass());
 }
 
 void addSimplifyPasses(ModulePassManager &passes) {

@@ -95,9 +95,7 @@ Result<GeneratedKernel> vectorize(air::ir::CanonicalKernel canonical,
   Module &module = *canonical.module;
   Function *kernel = canonical.function;
   for (const air::Argument &argument : canonical.reflection.arguments)
-    if (argument.used && argument.kind != air::ArgumentKind::Buffer &&
-        argument.kind != air::ArgumentKind::ThreadgroupMemory &&
-        argument.kind != air::ArgumentKind::Builtin &&
+    if (argument.used && argument.kind == air::ArgumentKind::Unsupported &&
         argument.parameter < kernel->arg_size() && !kernel->getArg(argument.parameter)->use_empty())
       return fail(ErrorKind::Unsupported,
                   "Kernel \"{}\" has argument \"{}\" of kind {}, which the CPU device does not have.",

@@ -22,6 +22,7 @@ TEXTURES = [
     ("depth2d", "depth_2d", 2, 2, False, "offset depth"),
     ("depth2d_array", "depth_2d_array", 2, 2, True, "offset depth"),
     ("depthcube", "depth_cube", 2, 3, False, "face depth"),
+    ("depthcube_array", "depth_cube_array", 2, 3, True, "face depth"),
     ("depth2d_ms", "depth_2d_ms", 2, 0, False, "ms depth"),
 ]
 
@@ -112,6 +113,12 @@ class Texture:
                 operands = place + [raw("float", dims)] * 2 + ["float"] + self.offset() + ["int"]
                 out(f'void __air_sample_grad_{self.air}({head}, {", ".join(operands)}) '
                     f'__asm("air.sample_{self.air}_grad.{label}");')
+        if self.depth:
+            four = head.replace(f"{self.texel}<{t}>", f"__texel<{t}>")
+            for name, reference in (("gather", []), ("gather_compare", ["float"])):
+                operands = place + reference + self.offset() + ["int"]
+                out(f'void __air_{name}_{self.air}({four}, {", ".join(operands)}) '
+                    f'__asm("air.{name}_{self.air}.v4{AIR[t]}");')
         if self.has("gather") or self.has("cubegather"):
             operands = place + (self.offset() if self.has("gather") else []) + ["int", "int"]
             out(f'void __air_gather_{self.air}({head}, {", ".join(operands)}) '
@@ -201,6 +208,13 @@ class Texture:
                         f"{', '.join(args + ['g.dx.__v', 'g.dy.__v', '0.0f'] + off_args + ['(int)A'])})")
                 out(f"METAL_FUNC {self.result()} sample({', '.join(params + [f'{option} g'] + off_param)}) const "
                     f"{{ {check}{self.finish(call)} }}")
+        if self.depth:
+            for name, reference in (("gather", []), ("gather_compare", ["float reference"])):
+                p = params + reference + off_param
+                a = args + [r.split()[1] for r in reference] + off_args
+                out(f"METAL_FUNC vec<T,4> {name}({', '.join(p)}) const {{ {check}__texel<T> r; "
+                    f"__air_{name}_{self.air}({', '.join(a + ['(int)A'])}); "
+                    f"return vec<T,4>(typename vec<T,4>::__raw(), r.value); }}")
         if self.has("gather") or self.has("cubegather"):
             offs = off_args if self.has("gather") else []
             call = f"__air_gather_{self.air}({', '.join(args + offs + ['(int)c', '(int)A'])})"
