@@ -33,10 +33,13 @@ struct SourceRequest {
   MathMode mathMode = MathMode::Fast;
   uint32_t languageVersion = 0x30002;      ///< major << 16 | minor; MSL 3.2 by default.
   bool warningsAsErrors = false;
+  bool preciseFunctions = false; ///< The precise forms of math functions in every math mode.
+  bool enableLogging = false;    ///< Else os_log does nothing.
 };
 struct LibraryImage {
   Bytes metallib;          ///< A complete .metallib container.
   std::string diagnostics; ///< Warnings; "" when there are none.
+  std::vector<std::string> dependencies; ///< Files that the source included, once each.
 };
 
 /// A function constant's value, by index: `bytes` holds it as it stands in memory.

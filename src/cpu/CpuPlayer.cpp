@@ -63,6 +63,7 @@ Result<void> CpuPlayer::addDispatch(const DispatchCommand &command) {
     std::copy_n(counts, 3, grid);
   }
   Job &job = jobs_.emplace_back();
+  job.log = log_;
   job.groups = 1;
   for (int d = 0; d < 3; ++d) {
     uint64_t groups = grid[d], threads = grid[d];
@@ -257,6 +258,7 @@ void CpuPlayer::play(const CommandStream &stream, Completion &completion) {
   shuffles_ = enabled(Toggle::shuffle_threadgroups);
   encoderLabel_ = "";
   concurrent_ = false;
+  log_ = stream.log.get();
   completion.gpuStart = hostSeconds();
   const Command *command = stream.first();
   Result<void> state;

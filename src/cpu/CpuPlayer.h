@@ -35,6 +35,7 @@ private:
   std::vector<uint32_t> order_;
   std::minstd_rand random_{std::random_device{}()};
   const char *encoderLabel_ = "";
+  const device::LogSink *log_ = nullptr; ///< Of the stream that plays.
   bool concurrent_ = false;
   bool shuffles_ = false;
 };

@@ -33,9 +33,14 @@ std::string formatOne(const std::string &directive, char conversion, uint64_t va
   case 'p':
     length = std::snprintf(text, sizeof(text), format, reinterpret_cast<void *>(value));
     break;
-  default:
-    length = std::snprintf(text, sizeof(text), format, std::bit_cast<double>(value));
+  default: {
+    // A float's bits fill the lower half; as a double they would be next to nothing.
+    const bool isFloat = value >> 32 == 0;
+    const double number =
+        isFloat ? double(std::bit_cast<float>(uint32_t(value))) : std::bit_cast<double>(value);
+    length = std::snprintf(text, sizeof(text), format, number);
     break;
+  }
   }
   if (length < 0)
     return directive;

@@ -118,6 +118,7 @@ void KernelRunner::runGuarded(const Job &job, uint64_t begin, uint64_t end) {
     return;
   }
   arguments_ = job.arguments;
+  log_ = job.log;
   context_ = job.context;
   context_.runtime = &kRuntime;
   context_.threadgroupMemory = threadgroupMemory_;
@@ -334,11 +335,19 @@ void KernelRunner::onBarrier(KernelContext *context) {
     runner.handOver(*reinterpret_cast<Member *>(context), Stop::Barrier);
 }
 
-void KernelRunner::onLog(KernelContext *context, const char *format, const uint64_t *arguments,
+void KernelRunner::onLog(KernelContext *context, uint32_t level, const char *subsystem,
+                         const char *category, const char *format, const uint64_t *arguments,
                          uint32_t count) {
   auto &runner = *static_cast<KernelRunner *>(context->scheduler);
   std::string text = formatKernelLog(format, arguments, count);
-  std::fprintf(stderr, "pewter: kernel \"%s\": %s\n", runner.variant_->name.c_str(), text.c_str());
+  if (!runner.log_) {
+    std::fprintf(stderr, "pewter: kernel \"%s\": %s\n", runner.variant_->name.c_str(),
+                 text.c_str());
+    return;
+  }
+  auto textOf = [](const char *given) { return std::string(given ? given : ""); };
+  (*runner.log_)({level, textOf(subsystem), textOf(category), std::move(text),
+                  runner.variant_->name});
 }
 
 void KernelRunner::onFault(KernelContext *context, KernelFault fault) {

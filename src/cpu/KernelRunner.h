@@ -10,6 +10,7 @@
 // So one round of the ring takes all of them from one barrier to the next, and it shows at once when
 // they do not all stand at the same kind of stop: that is reported, never waited for.
 #pragma once
+#include "device/LogSink.h"
 #include "cpu/Fiber.h"
 #include "cpu/KernelFaults.h"
 #include "cpu/KernelVariant.h"
@@ -28,6 +29,7 @@ struct Job {
   const KernelVariant *variant = nullptr;
   const KernelVariant *edge = nullptr;
   void *const *arguments = nullptr;
+  const device::LogSink *log = nullptr;
   KernelContext context{}; ///< All but threadgroupMemory, position, simdgroupIndex and scheduler.
   uint32_t threadgroupBytes = 0;
   uint64_t groups = 0;
@@ -64,7 +66,8 @@ private:
   enum class Stop : uint8_t { Barrier, Finished };
 
   static void onBarrier(KernelContext *context);
-  static void onLog(KernelContext *context, const char *format, const uint64_t *arguments,
+  static void onLog(KernelContext *context, uint32_t level, const char *subsystem,
+                    const char *category, const char *format, const uint64_t *arguments,
                     uint32_t count);
   static void onFault(KernelContext *context, KernelFault fault);
   static const RuntimeTable kRuntime;
@@ -88,6 +91,7 @@ private:
   KernelContext context_{};
   const KernelVariant *variant_ = nullptr;
   void *const *arguments_ = nullptr;
+  const device::LogSink *log_ = nullptr;
   std::byte *threadgroupMemory_ = nullptr;
   size_t threadgroupBytes_ = 0;
 

@@ -12,6 +12,7 @@
 //
 // Not thread safe: one recorder at a time, then one player.
 #pragma once
+#include "device/LogSink.h"
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,7 +38,7 @@ struct ArgumentBinding {
   Kind kind = Kind::Unbound;
   uint32_t size = 0;    ///< Bytes: length. ThreadgroupMemory: length the host set. Buffer: unused.
   uint64_t value = 0;   ///< Buffer: device address, offset included. Bytes: address in this stream.
-                        ///< Texture, Sampler: host address of a descriptor that outlives the stream.
+                        ///< Texture, Sampler: device address of a descriptor (air/TextureAbi.h).
 };
 
 enum class CommandKind : uint16_t {
@@ -166,6 +167,7 @@ public:
   size_t commandCount() const { return commandCount_; }
 
   std::string label; ///< The command buffer's, for messages.
+  std::shared_ptr<const LogSink> log; ///< Null: messages of kernels go to stderr.
 
   /// How many blocks the process ever took from the system; constant once recording is warm.
   static uint64_t blocksAllocated();

@@ -116,7 +116,8 @@ Result<compiler::LibraryImage> compileSource(const compiler::SourceRequest &requ
   KeyBuilder key;
   key.add(compilerBuildId()).add(request.source).add(request.fileName);
   key.add(uint64_t(request.mathMode)).add(uint64_t(request.languageVersion));
-  key.add(uint64_t(request.warningsAsErrors)).add(uint64_t(request.macros.size()));
+  key.add(uint64_t(request.warningsAsErrors)).add(uint64_t(request.preciseFunctions));
+  key.add(uint64_t(request.enableLogging)).add(uint64_t(request.macros.size()));
   for (auto &[name, value] : request.macros)
     key.add(name).add(value);
   for (auto &[name, text] : request.includeFiles)
@@ -130,7 +131,7 @@ Result<compiler::LibraryImage> compileSource(const compiler::SourceRequest &requ
       auto diagnostics = take(rest);
       if (metallib && diagnostics && rest.empty())
         return compiler::LibraryImage{Bytes(metallib->begin(), metallib->end()),
-                                      std::string(textOf(*diagnostics))};
+                                      std::string(textOf(*diagnostics)), {}};
     }
   }
   PEWTER_TRY(auto *points, compilerLibrary());

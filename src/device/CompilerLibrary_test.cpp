@@ -20,7 +20,7 @@ Result<compiler::LibraryImage> countingCompileSource(const compiler::SourceReque
   if (request.source == "bad")
     return fail(ErrorKind::Compile, "program_source:1:1: error: unknown type name 'bad'");
   auto bytes = viewOf(request.source);
-  return compiler::LibraryImage{Bytes(bytes.begin(), bytes.end()), "a warning"};
+  return compiler::LibraryImage{Bytes(bytes.begin(), bytes.end()), "a warning", {}};
 }
 
 /// Counts the compiles and starts with an empty cache.

@@ -50,11 +50,14 @@ void CommandBuffer::begin(CommandQueue *owner) {
   references.store(1, std::memory_order_relaxed);
   stream = std::make_unique<device::CommandStream>();
   serial = nextSerial();
+  logState = owner->logState;
 }
 
 void CommandBuffer::configure(const CommandBufferDescriptor &descriptor) {
   retainsReferences = descriptor.retainedReferences;
   errorOptions = descriptor.errorOptions;
+  if (descriptor.logState)
+    logState = descriptor.logState;
 }
 
 void CommandBuffer::dispose() {
@@ -151,6 +154,8 @@ void CommandBuffer::submit() {
   if (firstMisuse_)
     stream = std::make_unique<device::CommandStream>(); // Keeps its place, runs nothing.
   stream->label = label;
+  if (logState)
+    stream->log = sinkOf(logState.get());
   queue->backend->submit(
       std::move(stream), [this] { scheduled(); },
       [this](const device::Completion &completion) { completed(completion); });

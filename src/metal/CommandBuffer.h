@@ -37,6 +37,7 @@ public:
 
 class CommandBuffer final : public MTL::CommandBuffer {
 public:
+  foundation::Ref<MTL::LogState> logState; ///< The descriptor's, or the queue's.
   const char *className() const override { return "MTLCommandBuffer"; }
   void dispose() override;
 

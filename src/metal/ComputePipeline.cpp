@@ -108,6 +108,7 @@ ComputePipelineState::ComputePipelineState(Device *device,
     PipelineParameter parameter;
     parameter.kind = argument.kind;
     parameter.slot = static_cast<uint8_t>(argument.slot);
+    parameter.slotCount = static_cast<uint8_t>(std::clamp<uint32_t>(argument.arrayLength, 1, 128));
     parameter.used = argument.used;
     parameter.neededBytes = argument.used ? argument.boundSize : 0;
     parameter.argument = i;
@@ -140,8 +141,9 @@ Result<ComputePipelineState *> createPipelineState(Device &device,
   request.function = function.source.name;
   request.constants = function.constants;
   request.identity = function.identity;
-  request.maxTotalThreadsPerThreadgroup =
-      static_cast<uint32_t>(values.maxTotalThreadsPerThreadgroup);
+  request.maxTotalThreadsPerThreadgroup = static_cast<uint32_t>(
+      values.maxTotalThreadsPerThreadgroup ? values.maxTotalThreadsPerThreadgroup
+                                           : function.library->maxTotalThreadsPerThreadgroup);
   request.threadgroupSizeIsMultipleOfSimdWidth =
       values.threadGroupSizeIsMultipleOfThreadExecutionWidth;
   request.failOnMiss = options & MTL::PipelineOptionFailOnBinaryArchiveMiss;
@@ -177,7 +179,9 @@ Result<ComputePipelineState *> createPipelineState(Device &device,
     return std::unexpected(while_(std::move(checked.error())));
   auto *state = new ComputePipelineState(&device, std::move(*pipeline));
   state->label = values.label;
-  state->requiredThreads = values.requiredThreadsPerThreadgroup;
+  state->requiredThreads = values.requiredThreadsPerThreadgroup.width
+                               ? values.requiredThreadsPerThreadgroup
+                               : function.library->requiredThreadsPerThreadgroup;
   state->needsFullSimdgroups = values.threadGroupSizeIsMultipleOfThreadExecutionWidth;
   state->supportsIndirectCommandBuffers = values.supportIndirectCommandBuffers;
   state->shaderValidation = values.shaderValidation;

@@ -68,6 +68,9 @@ compiler::SourceRequest requestOf(std::string source, const CompileOptions::Valu
     for (auto &[name, value] : static_cast<foundation::Dictionary *>(macros)->entries)
       request.macros[textOfMacro(name.get())] = textOfMacro(value.get());
   request.languageVersion = static_cast<uint32_t>(options.languageVersion);
+  request.enableLogging = options.enableLogging;
+  request.preciseFunctions =
+      options.mathFloatingPointFunctions == MTL::MathFloatingPointFunctionsPrecise;
   switch (options.mathMode) {
   case MTL::MathModeSafe:
     request.mathMode = compiler::MathMode::Safe;
@@ -122,6 +125,9 @@ Result<void> checkOptions(const CompileOptions::Values &options) {
   if (options.libraries && options.libraries->count() != 0)
     return fail(ErrorKind::Unsupported,
                 "CompileOptions::libraries: dynamic libraries are not supported.");
+  if (options.allowReferencingUndefinedSymbols)
+    return fail(ErrorKind::Unsupported, "CompileOptions::allowReferencingUndefinedSymbols: a library "
+                                        "is complete; dynamic libraries are not supported.");
   return {};
 }
 
@@ -236,7 +242,12 @@ Library *Device::newLibrary(const NS::String *source, const CompileOptions *opti
     values = implOf(options)->values;
   if (auto checked = checkOptions(values); !checked)
     return deliver(std::unexpected(std::move(checked.error())), error);
-  return deliver(compileLibrary(this, requestOf(copyText(source), values)), error);
+  auto library = compileLibrary(this, requestOf(copyText(source), values));
+  if (library) {
+    (*library)->maxTotalThreadsPerThreadgroup = values.maxTotalThreadsPerThreadgroup;
+    (*library)->requiredThreadsPerThreadgroup = values.requiredThreadsPerThreadgroup;
+  }
+  return deliver(std::move(library), error);
 }
 void Device::newLibrary(const NS::String *source, const CompileOptions *options,
                         const NewLibraryCompletionHandlerFunction &completionHandler) {

@@ -50,6 +50,9 @@ public:
 
   MTL::Device *device;
   std::string label;
+  /// From the compile options, for pipelines whose descriptor says nothing; 0: no wish.
+  NS::UInteger maxTotalThreadsPerThreadgroup = 0;
+  MTL::Size requiredThreadsPerThreadgroup{0, 0, 0};
   std::deque<LibraryFunction> functions; ///< In the container's order; addresses stay.
   std::map<std::string, const LibraryFunction *, std::less<>> byName;
 };

@@ -15,6 +15,7 @@
 #include "msl/EntryPoints.h"
 #include "msl/FunctionConstants.h"
 #include "msl/KernelModule.h"
+#include "msl/Logs.h"
 #include "msl/Textures.h"
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Demangle/Demangle.h>
@@ -100,13 +101,13 @@ void saturateConversions(Module &module) {
 }
 
 /// Library functions whose name depends on the math mode: air.mode_exp.f32.
-void chooseMathFunctions(Module &module, compiler::MathMode mode) {
+void chooseMathFunctions(Module &module, bool isPrecise) {
   for (Function &function : make_early_inc_range(module)) {
     StringRef name = function.getName();
     if (!name.consume_front("air.mode_"))
       continue;
     const std::string chosen =
-        ((mode == compiler::MathMode::Safe ? "air." : "air.fast_") + name).str();
+        ((isPrecise ? "air." : "air.fast_") + name).str();
     if (Function *existing = module.getFunction(chosen)) {
       function.replaceAllUsesWith(existing);
       function.eraseFromParent();
@@ -214,7 +215,7 @@ Result<std::vector<LoweredKernel>> lower(std::unique_ptr<Module> module, KernelT
                                          const compiler::SourceRequest &request) {
   dropAnnotations(*module);
   returnTexels(*module);
-  chooseMathFunctions(*module, request.mathMode);
+  chooseMathFunctions(*module, request.preciseFunctions || request.mathMode == compiler::MathMode::Safe);
   ConstantShape shape = shapeConstants(*module, table);
   dropGuards(*module);
   shapeThreadgroupVariables(*module);
@@ -251,6 +252,7 @@ Result<std::vector<LoweredKernel>> lower(std::unique_ptr<Module> module, KernelT
                   "Metal does not allow\n",
                   kernel.reflection.name, demangle(helper->getName().str()));
     passes.clean(*entries[i]);
+    PEWTER_TRY_VOID(shapeLogs(*entries[i], request.enableLogging));
     KernelModule made = extractKernel(*entries[i], kernel, shape, request);
     makeSamplerStates(*made.module);
     std::string broken;

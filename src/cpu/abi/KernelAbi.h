@@ -19,7 +19,7 @@
 
 namespace pewter::cpu {
 
-inline constexpr uint32_t kAbiVersion = 1;
+inline constexpr uint32_t kAbiVersion = 2;
 
 struct KernelContext;
 
@@ -29,9 +29,10 @@ enum class KernelFault : uint32_t { None, Unreachable, StackOverflow };
 struct RuntimeTable {
   /// Waits for all SIMD groups of the threadgroup. Never called by range entries.
   void (*barrier)(KernelContext *context);
-  /// os_log: `format` is a NUL-terminated printf-like format, `arguments` packed 8-byte values.
-  void (*log)(KernelContext *context, const char *format, const uint64_t *arguments,
-              uint32_t count);
+  /// os_log: `format` is a NUL-terminated printf-like format, `arguments` are values of eight bytes:
+  /// integers, pointers, the bits of floats. `subsystem` and `category` may be null.
+  void (*log)(KernelContext *context, uint32_t level, const char *subsystem, const char *category,
+              const char *format, const uint64_t *arguments, uint32_t count);
   /// Records a fault; the command buffer ends in error. Returns, and the kernel goes on harmlessly.
   void (*fault)(KernelContext *context, KernelFault fault);
 };
@@ -54,7 +55,7 @@ struct KernelContext {
 /// `arguments[i]` belongs to LLVM parameter i of the kernel:
 ///   buffer              the address (null when unbound)
 ///   threadgroup memory  a byte offset from KernelContext::threadgroupMemory, as an integer
-///   texture, sampler    the address of a descriptor (cpu/abi/TextureAbi.h)
+///   texture, sampler    the address of a descriptor (air/TextureAbi.h)
 ///   built-in            unused; code computes it from the context
 using SimdgroupEntry = void (*)(void *const *arguments, KernelContext *context);
 using RangeEntry = void (*)(void *const *arguments, KernelContext *context, uint64_t begin,

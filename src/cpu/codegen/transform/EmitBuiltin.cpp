@@ -154,20 +154,25 @@ void KernelEmitter::emitBarrier(CallInst &call, StringRef name) {
 void KernelEmitter::emitLog(CallInst &call) {
   if (call.arg_size() < 6)
     return unsupported(call, "this form of logging");
-  Value *format = uniform(call.getArgOperand(3));
+  Type *pointer = builder_.getPtrTy();
+  auto text = [&](unsigned operand) {
+    return builder_.CreateAddrSpaceCast(uniform(call.getArgOperand(operand)), pointer);
+  };
+  Value *subsystem = text(0), *category = text(1), *format = text(3);
+  Value *level = builder_.CreateZExtOrTrunc(uniform(call.getArgOperand(2)), builder_.getInt32Ty());
   LanePart arguments = part(call.getArgOperand(4));
   Value *count = builder_.CreateTrunc(
       builder_.CreateUDiv(uniform(call.getArgOperand(5)), builder_.getInt64(8)),
       builder_.getInt32Ty());
   Value *addresses = spill(fullAddresses(arguments));
   Value *function = runtimeFunction(builder_, *launch_, offsetof(RuntimeTable, log));
-  Type *pointer = builder_.getPtrTy();
-  auto *type = FunctionType::get(builder_.getVoidTy(),
-                                 {pointer, pointer, pointer, builder_.getInt32Ty()}, false);
+  Type *number = builder_.getInt32Ty();
+  auto *type = FunctionType::get(
+      builder_.getVoidTy(), {pointer, number, pointer, pointer, pointer, pointer, number}, false);
   forEachLane(builder_.bits(mask_), [&](Value *lane) {
     Value *place = builder_.CreateIntToPtr(elementAt(addresses, builder_.getInt64Ty(), lane), pointer);
     builder_.CreateCall(type, function,
-                        {launch_->context, builder_.CreateAddrSpaceCast(format, pointer), place, count});
+                        {launch_->context, level, subsystem, category, format, place, count});
   });
 }
 
