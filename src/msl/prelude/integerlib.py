@@ -42,7 +42,9 @@ def functions(t, n):
 
 
 def limits():
-    out("template<class T> struct numeric_limits { static constexpr constant bool is_specialized = false; };")
+    # Programs specialise the second name, which is the one of Apple's headers.
+    out("template<class T> struct _numeric_limits_impl { static constexpr constant bool is_specialized = false; };")
+    out("template<class T> struct numeric_limits : _numeric_limits_impl<T> {};")
     flags = ("static constexpr constant bool is_specialized = true, is_iec559 = {iec}, is_bounded = true, "
              "is_integer = {integer}, is_exact = {integer}, is_signed = {signed}, is_modulo = {modulo}, "
              "has_infinity = {iec}, has_quiet_NaN = {iec}, has_signaling_NaN = {iec}; "
@@ -52,7 +54,7 @@ def limits():
 
     def emit(t, values, **kw):
         functions = " ".join(f"static constexpr {t} {name}() {{ return {v}; }}" for name, v in values.items())
-        out(f"template<> struct numeric_limits<{t}> {{ {flags.format(**kw)} {functions} }};")
+        out(f"template<> struct _numeric_limits_impl<{t}> {{ {flags.format(**kw)} {functions} }};")
 
     for t in ["bool"] + INTEGERS:
         width = BITS[t]

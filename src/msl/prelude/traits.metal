@@ -84,6 +84,14 @@ template <class T> struct remove_addrspace<threadgroup T> { typedef T type; };
 template <class T> struct remove_addrspace<constant T> { typedef __remove_cv(T) type; };
 template <class T> using remove_addrspace_t = typename remove_addrspace<T>::type;
 
+// Named as in Apple's headers: programs ask it what the functions across lanes take.
+template <class T> struct __is_valid_simdgroup_type {
+  static constexpr constant bool value =
+      __is_same(T, float) || __is_same(T, half) || __is_same(T, int) || __is_same(T, uint) ||
+      __is_same(T, short) || __is_same(T, ushort) || __is_same(T, char) || __is_same(T, uchar);
+};
+template <class T, int N> struct __is_valid_simdgroup_type<vec<T, N>> : __is_valid_simdgroup_type<T> {};
+
 template <class T> using uniform = T;
 template <class T> METAL_FUNC constexpr T make_uniform(T x) { return x; }
 template <class T> METAL_FUNC bool is_uniform(T) { return true; }
