@@ -4,7 +4,7 @@ install(TARGETS pewter EXPORT PewterTargets LIBRARY DESTINATION ${CMAKE_INSTALL_
 if(TARGET pewter-compiler)
   install(TARGETS pewter-compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(TARGETS pewter-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS pewter-cli EXPORT PewterTargets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pewter)
 install(EXPORT PewterTargets NAMESPACE Pewter:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Pewter)
 configure_package_config_file(
@@ -13,4 +13,5 @@ configure_package_config_file(
 write_basic_package_version_file(
   ${CMAKE_BINARY_DIR}/PewterConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/PewterConfig.cmake ${CMAKE_BINARY_DIR}/PewterConfigVersion.cmake
+              ${CMAKE_SOURCE_DIR}/cmake/PewterMetallib.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Pewter)

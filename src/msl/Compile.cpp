@@ -45,7 +45,8 @@ Result<compiler::LibraryImage> compileHere(const compiler::SourceRequest &reques
   PEWTER_TRY(std::vector<LoweredKernel> kernels,
              lower(std::move(output->module), std::move(output->kernels), request));
   PEWTER_TRY(Bytes metallib, packLibrary(kernels, request));
-  return compiler::LibraryImage{std::move(metallib), std::move(diagnosticText)};
+  return compiler::LibraryImage{std::move(metallib), std::move(diagnosticText),
+                                std::move(output->dependencies)};
 }
 
 } // namespace

@@ -17,10 +17,14 @@ void addDevices(CLI::App &app, int &status);
 void addGenerate(CLI::App &app, int &status);
 void addGguf(CLI::App &app, int &status);
 void addInspect(CLI::App &app, int &status);
+void addMetal(CLI::App &app, int &status);
 void addPerplexity(CLI::App &app, int &status);
 void addQuantize(CLI::App &app, int &status);
 void addRun(CLI::App &app, int &status);
 void addToggles(CLI::App &app, int &status);
+
+/// True for `pewter compile` with options of Apple's compiler, which `pewter metal` understands.
+bool isMetalCommandLine(int argc, char **argv);
 
 /// The exit status of a command: 0, or 1 after printing the error.
 int report(const Result<void> &result);

@@ -15,10 +15,18 @@ struct InputOptions {
   std::string mathMode = "fast";               ///< fast, relaxed or safe; for .metal.
   std::vector<std::string> macros;             ///< NAME or NAME=VALUE; for .metal.
   std::vector<std::string> includeDirectories; ///< For .metal.
+  uint32_t languageVersion = 0;                ///< major << 16 | minor; 0: the compiler's default.
+  bool isSource = false;                       ///< Whatever its name says, or "-": standard input.
+  bool warningsAsErrors = false;
+  bool enableLogging = true;
+  bool preciseFunctions = false; ///< Of math, whatever the mode.
+  bool silent = false;  ///< Prints no warnings.
+  std::string prologue; ///< In front of the source.
 };
 
-/// Warnings go to stderr; errors name the file.
-Result<Bytes> loadLibrary(const InputOptions &options);
+/// Warnings go to stderr; errors name the file. `dependencies` gets the files that were read.
+Result<Bytes> loadLibrary(const InputOptions &options,
+                          std::vector<std::string> *dependencies = nullptr);
 
 Result<compiler::MathMode> mathModeNamed(const std::string &name);
 

@@ -15,10 +15,13 @@ int main(int argc, char **argv) {
   pewter::tools::addGenerate(app, status);
   pewter::tools::addGguf(app, status);
   pewter::tools::addInspect(app, status);
+  pewter::tools::addMetal(app, status);
   pewter::tools::addPerplexity(app, status);
   pewter::tools::addQuantize(app, status);
   pewter::tools::addRun(app, status);
   pewter::tools::addToggles(app, status);
+  if (pewter::tools::isMetalCommandLine(argc, argv))
+    argv[1] = const_cast<char *>("metal");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -132,6 +132,16 @@ void tearDown(CompilerInstance &instance) {
   instance.setFileManager(nullptr);
 }
 
+/// Ours lie in /pewter, in memory.
+std::vector<std::string> includedFiles(const SourceManager &sources) {
+  std::vector<std::string> files;
+  for (auto file = sources.fileinfo_begin(); file != sources.fileinfo_end(); ++file)
+    if (llvm::StringRef name = file->first.getName(); !name.starts_with("/pewter/"))
+      files.push_back(name.str());
+  std::ranges::sort(files);
+  return files;
+}
+
 bool begin(CompilerInstance &instance, const compiler::SourceRequest &request,
            const Prelude &prelude, Diagnostics &diagnostics, TranslationUnitKind kind) {
   if (!configure(instance, request, prelude, diagnostics))
@@ -184,6 +194,7 @@ std::unique_ptr<FrontendOutput> runFrontend(const compiler::SourceRequest &reque
     output->kernels = readKernelTable(instance.getASTContext(), declarations, *generator, diagnostics);
   if (parsed && diagnostics.errors() == 0)
     output->module = generator->ReleaseModule();
+  output->dependencies = includedFiles(sources);
   tearDown(instance);
   if (!output->module)
     return nullptr;

@@ -24,6 +24,7 @@ struct Prelude {
 struct FrontendOutput {
   std::unique_ptr<llvm::Module> module;
   KernelTable kernels;
+  std::vector<std::string> dependencies; ///< Included files that lie on disk.
 };
 
 /// Null when there were errors; `diagnostics` says which.
