@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
   clang-22 llvm-22-dev libclang-22-dev libclang-cpp22-dev libclang-rt-22-dev lld-22 llvm-22-tools
   g++ cmake ninja-build ccache git python3
-  libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcre2-dev libxxhash-dev
+  libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcre2-dev libxxhash-dev libpng-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
 
