@@ -90,7 +90,6 @@ template <class T> struct __is_valid_simdgroup_type {
       __is_same(T, float) || __is_same(T, half) || __is_same(T, int) || __is_same(T, uint) ||
       __is_same(T, short) || __is_same(T, ushort) || __is_same(T, char) || __is_same(T, uchar);
 };
-template <class T, int N> struct __is_valid_simdgroup_type<vec<T, N>> : __is_valid_simdgroup_type<T> {};
 
 template <class T> using uniform = T;
 template <class T> METAL_FUNC constexpr T make_uniform(T x) { return x; }

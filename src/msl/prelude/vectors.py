@@ -173,6 +173,7 @@ def generate():
         "template<class T> using make_scalar_t = typename make_scalar<T>::type;")
     out("template<class T> struct vec_elements : integral_constant<int,1> {}; "
         "template<class T,int N> struct vec_elements<vec<T,N>> : integral_constant<int,N> {};")
+    out("template<class T,int N> struct __is_valid_simdgroup_type<vec<T,N>> : __is_valid_simdgroup_type<T> {};")
     out("}")
     for t in SCALARS:
         for n in (2, 3, 4):
