@@ -29,7 +29,8 @@ void waitTogether(cpu::OracleLane *abi, const char *site, const uint64_t *key, u
   lane->fiber.wait();
 }
 void noBarrier(cpu::KernelContext *) {}
-void noLog(cpu::KernelContext *, const char *, const uint64_t *, uint32_t) {}
+void noLog(cpu::KernelContext *, uint32_t, const char *, const char *, const char *, const uint64_t *,
+           uint32_t) {}
 void noFault(cpu::KernelContext *, cpu::KernelFault) {}
 
 constexpr cpu::OracleRuntimeTable kRuntime{{noBarrier, noLog, noFault}, waitTogether};

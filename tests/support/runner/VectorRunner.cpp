@@ -21,7 +21,8 @@ void waitAtBarrier(cpu::KernelContext *context) {
   call->isAtBarrier = true;
   call->fiber.wait();
 }
-void ignoreLog(cpu::KernelContext *, const char *, const uint64_t *, uint32_t) {}
+void ignoreLog(cpu::KernelContext *, uint32_t, const char *, const char *, const char *, const uint64_t *,
+           uint32_t) {}
 void recordFault(cpu::KernelContext *, cpu::KernelFault fault) { lastFault = fault; }
 
 constexpr cpu::RuntimeTable kRuntime{waitAtBarrier, ignoreLog, recordFault};
