@@ -55,6 +55,14 @@ void dropAnnotations(Module &module) {
     list->eraseFromParent();
 }
 
+/// Parameters that claim to be the only way to their memory: methods get the claim by the rewriting of
+/// address spaces (MethodSpaceAttribute.cpp), and nobody keeps it.
+void dropRestrict(Module &module) {
+  for (Function &function : module)
+    for (Argument &argument : function.args())
+      argument.removeAttr(Attribute::NoAlias);
+}
+
 /// The guard of a local static's initialiser: always passed, so that the initialiser never runs.
 void dropGuards(Module &module) {
   for (GlobalVariable &global : module.globals()) {
@@ -214,6 +222,7 @@ Bytes bitcodeOf(const Module &module) {
 Result<std::vector<LoweredKernel>> lower(std::unique_ptr<Module> module, KernelTable table,
                                          const compiler::SourceRequest &request) {
   dropAnnotations(*module);
+  dropRestrict(*module);
   returnTexels(*module);
   chooseMathFunctions(*module, request.preciseFunctions || request.mathMode == compiler::MathMode::Safe);
   ConstantShape shape = shapeConstants(*module, table);

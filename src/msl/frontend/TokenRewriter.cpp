@@ -62,6 +62,7 @@ Tokens TokenRewriter::rewrite(Tokens input) {
   markConditionals();
   markArrayParameters();
   markCasts();
+  markMethodsBesideSpaces();
 
   for (size_t i = 0; i < in_.size(); ++i) {
     const Token token = in_[i];
@@ -95,6 +96,8 @@ Tokens TokenRewriter::rewrite(Tokens input) {
 
     if (marks_[i] & kStarParen)
       out_.punctuation(tok::r_paren, at);
+    if (marks_[i] & kThreadMethod)
+      out_.attribute("air_method_as", 0, at);
     if (marks_[i] & kWidenOpen) {
       out_.metalName("__widen", at);
       out_.punctuation(tok::l_paren, at);
@@ -159,7 +162,7 @@ size_t TokenRewriter::rewriteWord(size_t i, const IdentifierInfo &identifier) {
   if (const unsigned space = spaceOf(word))
     return rewriteSpace(i, space);
   if (word == "thread")
-    return i;
+    return qualifiesMethod(i) ? rewriteSpace(i, 0) : i;
   if (word == "kernel" || word == "vertex" || word == "fragment") {
     out_.annotation(word, {}, at);
     return i;

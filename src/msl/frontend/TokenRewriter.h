@@ -35,11 +35,13 @@ private:
     kStarParen = 4,    ///< Put `(*` before and `)` behind: a parameter that is an array of arrays.
     kWidenOpen = 8,    ///< Put `::metal::__widen(` behind.
     kWidenClose = 16,  ///< Put `)` before.
+    kThreadMethod = 32, ///< Put the attribute of a method for thread objects behind.
   };
 
   void markConditionals();
   void markArrayParameters();
   void markCasts();
+  void markMethodsBesideSpaces();
 
   /// Each rewrites what stands at `i` and returns the index of the last token consumed, or npos.
   size_t rewriteAttributes(size_t i);

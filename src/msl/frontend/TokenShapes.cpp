@@ -210,6 +210,81 @@ void TokenRewriter::markArrayParameters() {
   }
 }
 
+// A method without a space word beside one of the same name with such a word, in the same class: it is the
+// one for objects of threads, and must say so to be compared with the others.
+void TokenRewriter::markMethodsBesideSpaces() {
+  struct Method {
+    size_t scope;      ///< The brace that opens the class.
+    std::string name;  ///< Without its parameters: `get`, `operator[]`, `operator float`.
+    size_t end;        ///< The last token in front of the body or `;`.
+    bool hasSpace;
+  };
+  const auto isSpace = [&](const Token &token) {
+    return isWord(token, "device") || isWord(token, "constant") || isWord(token, "threadgroup") ||
+           isWord(token, "thread");
+  };
+  // Where no space word stands behind a parameter list there is nothing to do.
+  bool isNeeded = false;
+  for (size_t i = 1; i < in_.size() && !isNeeded; ++i)
+    isNeeded = isSpace(in_[i]) && (in_[i - 1].is(tok::r_paren) || isWord(in_[i - 1], "const"));
+  if (!isNeeded)
+    return;
+  std::vector<Method> methods;
+  std::vector<size_t> braces;
+  for (size_t i = 0; i + 1 < in_.size(); ++i) {
+    if (in_[i].is(tok::l_brace)) {
+      braces.push_back(i);
+    } else if (in_[i].is(tok::r_brace)) {
+      if (!braces.empty())
+        braces.pop_back();
+    } else if (in_[i].is(tok::l_paren) && i > 0 && !braces.empty()) {
+      // `operator()` has a pair of its own in front.
+      if (isWord(in_[i - 1], "operator"))
+        continue;
+      size_t first = i - 1;
+      const size_t least = i > 6 ? i - 6 : 0;
+      size_t word = i;
+      for (size_t k = i; k-- > least;)
+        if (isWord(in_[k], "operator")) {
+          word = k;
+          break;
+        } else if (in_[k].isOneOf(tok::semi, tok::l_brace, tok::r_brace)) {
+          break;
+        }
+      if (word != i)
+        first = word;
+      else if (!identifierOf(in_[first]))
+        continue;
+      constexpr size_t kLongestParameters = 256;
+      size_t close = i + 1;
+      for (int depth = 1; close < std::min(in_.size(), i + kLongestParameters); ++close) {
+        depth += in_[close].is(tok::l_paren) - in_[close].is(tok::r_paren);
+        if (depth == 0)
+          break;
+      }
+      if (close >= in_.size() || in_[close].isNot(tok::r_paren))
+        continue;
+      size_t end = close;
+      bool hasSpace = false;
+      while (end + 1 < in_.size() && (isWord(in_[end + 1], "const") || isSpace(in_[end + 1])))
+        hasSpace |= isSpace(in_[++end]);
+      if (!next(end).isOneOf(tok::l_brace, tok::semi, tok::arrow) && !isWord(next(end), "noexcept"))
+        continue;
+      Method method{braces.back(), "", end, hasSpace};
+      for (size_t k = first; k < i; ++k)
+        method.name += preprocessor_.getSpelling(in_[k]) + " ";
+      methods.push_back(std::move(method));
+    }
+  }
+  std::set<std::pair<size_t, std::string>> spaced;
+  for (const Method &method : methods)
+    if (method.hasSpace)
+      spaced.emplace(method.scope, method.name);
+  for (const Method &method : methods)
+    if (!method.hasSpace && spaced.contains({method.scope, method.name}))
+      marks_[method.end] |= kThreadMethod;
+}
+
 // static_cast<T>(e) and T(e) between half and bfloat: e is widened to float first.
 void TokenRewriter::markCasts() {
   if (repairs_.casts.empty())
