@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 include(CMakePackageConfigHelpers)
+# An installed tree may be moved: the command and the libraries find each other by where they lie.
+set_target_properties(pewter-cli PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+set_target_properties(pewter PROPERTIES INSTALL_RPATH "$ORIGIN")
+if(TARGET pewter-compiler)
+  set_target_properties(pewter-compiler PROPERTIES INSTALL_RPATH "$ORIGIN")
+endif()
 install(TARGETS pewter EXPORT PewterTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET pewter-compiler)
   install(TARGETS pewter-compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
