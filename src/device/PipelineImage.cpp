@@ -8,6 +8,17 @@
 
 namespace pewter::device {
 
+Hash128 functionIdentity(const Hash128 &module, const std::string &function,
+                         const std::vector<compiler::ConstantValue> &constants) {
+  KeyBuilder key;
+  key.add(module).add(function);
+  for (const compiler::ConstantValue &constant : constants)
+    key.add(uint64_t(constant.index))
+        .add(uint64_t(constant.type))
+        .add(std::as_bytes(std::span(constant.bytes)));
+  return key.hash();
+}
+
 Hash128 imageKey(const ImageRequest &request) {
   KeyBuilder key;
   key.add(compilerBuildId()).add(request.pipeline.identity).add(uint64_t(request.abiVersion));

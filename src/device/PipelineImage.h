@@ -16,6 +16,10 @@ struct ImageRequest {
   uint32_t abiVersion = 0;      ///< Of the calling convention between image and device.
 };
 
+/// Names a function with its constants (PipelineRequest::identity); `module` is the hash of its bitcode.
+Hash128 functionIdentity(const Hash128 &module, const std::string &function,
+                         const std::vector<compiler::ConstantValue> &constants);
+
 /// Names an image by everything that decides its bytes: the function with its constants, target,
 /// shape, calling convention and compiler build.
 Hash128 imageKey(const ImageRequest &request);

@@ -2,6 +2,7 @@
 // Tested by tests/api/Function_test.cpp.
 #include "metal/Function.h"
 #include "device/CompilerLibrary.h"
+#include "device/PipelineImage.h"
 #include "foundation/Collections.h"
 #include "metal/Argument.h"
 #include "metal/ArgumentEncoder.h"
@@ -10,7 +11,6 @@
 #include "metal/Library.h"
 #include "metal/Property.h"
 #include "metal/Validation.h"
-#include <cstring>
 
 namespace pewter::metal {
 namespace {
@@ -23,23 +23,6 @@ public:
 
 FunctionConstant *implOf(const MTL::FunctionConstant *constant) {
   return static_cast<FunctionConstant *>(const_cast<MTL::FunctionConstant *>(constant));
-}
-
-Hash128 identityOf(const LibraryFunction &source,
-                   const std::vector<compiler::ConstantValue> &constants) {
-  Bytes key;
-  auto add = [&](const void *bytes, size_t size) {
-    auto *first = static_cast<const std::byte *>(bytes);
-    key.insert(key.end(), first, first + size);
-  };
-  add(&source.moduleHash, sizeof(source.moduleHash));
-  add(source.name.c_str(), source.name.size() + 1);
-  for (auto &constant : constants) {
-    add(&constant.index, sizeof(constant.index));
-    add(&constant.type, sizeof(constant.type));
-    add(constant.bytes.data(), constant.bytes.size());
-  }
-  return hashOf(key);
 }
 
 } // namespace
@@ -57,7 +40,7 @@ NS::detail::Root *FunctionDescriptor::makeCopy() const {
 Function::Function(Library *library, const LibraryFunction &source,
                    std::vector<compiler::ConstantValue> values)
     : library(foundation::share(library)), source(source), constants(std::move(values)),
-      identity(identityOf(source, constants)), name(source.name) {}
+      identity(device::functionIdentity(source.moduleHash, source.name, constants)), name(source.name) {}
 
 Result<air::KernelReflection> Function::reflect() const {
   PEWTER_TRY(auto description, device::describeModule(*source.module));

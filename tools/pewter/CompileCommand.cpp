@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `pewter compile`: source or AIR to a library, kernels to pipelines of a device, or one stage of one
-// kernel as text. Pipelines are made by the compiler library directly, so no device is needed.
+// kernel as text. Pipelines are made by the compiler library directly, so no device is needed; with
+// --device and -o they go to an archive, in which a program that has the library finds them.
 #include "air/Metallib.h"
+#include "cpu/CpuDevice.h"
+#include "cpu/abi/KernelAbi.h"
+#include "cuda/CudaDevice.h"
+#include "cuda/abi/KernelImage.h"
 #include "device/CompilerLibrary.h"
+#include "device/PipelineArchive.h"
+#include "device/PipelineImage.h"
 #include "pewter/Commands.h"
 #include "pewter/LibraryInput.h"
 #include "pewter/TypedArray.h"
@@ -26,7 +33,8 @@ struct CompileOptions {
   std::vector<std::string> constants;
   int64_t boolDefault = -1, integerDefault = -1;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
-  bool quiet = false;
+  bool quiet = false, load = false, hasDevice = false;
+  bool toArchive() const { return hasDevice && !output.empty() && emit.empty(); }
 };
 
 Result<compiler::TargetKind> targetNamed(const std::string &name, uint32_t &ptxArchitecture) {
@@ -124,6 +132,39 @@ constantsFor(const air::MetallibFunction &function, const CompileOptions &option
   return values;
 }
 
+/// The shapes of threadgroups that a device asks an archive for: one form each serves full rows and the
+/// edges of a grid; a GPU has one for all.
+std::vector<compiler::ThreadgroupShape> shapesOf(const compiler::KernelRequest &request) {
+  using Kind = compiler::ThreadgroupShape::Kind;
+  if (request.target == compiler::TargetKind::Ptx || request.shape.kind == Kind::Exact)
+    return {request.shape};
+  return {{Kind::RowMultiple, {0, 0, 0}}, {Kind::Any, {0, 0, 0}}};
+}
+
+/// The key that a device asks an archive for; empty for targets that no device has.
+Hash128 keyOf(const compiler::KernelRequest &request) {
+  bool isPtx = request.target == compiler::TargetKind::Ptx;
+  device::PipelineRequest pipeline;
+  pipeline.function = request.function;
+  pipeline.identity =
+      device::functionIdentity(hashOf(request.module), request.function, request.constants);
+  return device::imageKey({pipeline, request.target, request.shape, isPtx ? request.ptxArchitecture : 0,
+                           isPtx ? cuda::kImageVersion : cpu::kAbiVersion});
+}
+
+/// Gives an image to the device of this machine that can run it, as a pipeline would get it from an archive.
+Result<void> load(const compiler::KernelRequest &request, const Bytes &image) {
+  auto devices = request.target == compiler::TargetKind::Ptx ? cuda::connect() : cpu::connect();
+  if (devices.empty())
+    return fail(ErrorKind::Unsupported, "--load: this machine has no device for the pipelines.");
+  device::PipelineRequest pipeline;
+  pipeline.function = request.function;
+  pipeline.lookUp = [&](const Hash128 &) -> std::optional<Bytes> { return image; };
+  pipeline.failOnMiss = true;
+  PEWTER_TRY(auto loaded, devices.front()->createPipeline(pipeline));
+  return {};
+}
+
 struct Outcome {
   std::string kernel, error;
   double milliseconds = 0;
@@ -133,12 +174,13 @@ struct Outcome {
 Result<void> compile(const CompileOptions &options) {
   PEWTER_TRY(Bytes bytes, loadLibrary(options.input));
   PEWTER_TRY(air::Metallib library, air::readMetallib(bytes));
-  if (!options.output.empty())
+  if (!options.output.empty() && !options.toArchive())
     PEWTER_TRY_VOID(writeFileAtomically(options.output, bytes));
 
   std::vector<const air::MetallibFunction *> chosen;
   for (const air::MetallibFunction &function : library.functions)
-    if (options.all || std::ranges::find(options.kernels, function.name) != options.kernels.end())
+    if (options.all || (options.toArchive() && options.kernels.empty()) ||
+        std::ranges::find(options.kernels, function.name) != options.kernels.end())
       chosen.push_back(&function);
   for (const std::string &kernel : options.kernels)
     if (std::ranges::none_of(chosen, [&](auto *f) { return f->name == kernel; }))
@@ -181,6 +223,7 @@ Result<void> compile(const CompileOptions &options) {
   }
 
   auto begin = std::chrono::steady_clock::now();
+  device::PipelineArchive archive;
   std::vector<Outcome> outcomes(chosen.size());
   std::atomic<size_t> next = 0;
   auto work = [&] {
@@ -188,14 +231,22 @@ Result<void> compile(const CompileOptions &options) {
       auto start = std::chrono::steady_clock::now();
       Outcome &outcome = outcomes[i];
       outcome.kernel = chosen[i]->name;
-      Result<compiler::KernelImage> image = [&]() -> Result<compiler::KernelImage> {
+      Result<void> made = [&]() -> Result<void> {
         PEWTER_TRY(compiler::KernelRequest request, requestFor(*chosen[i]));
-        return entry->compileKernel(request);
+        auto shapes = options.toArchive() ? shapesOf(request) : std::vector{request.shape};
+        for (const compiler::ThreadgroupShape &shape : shapes) {
+          request.shape = shape;
+          PEWTER_TRY(compiler::KernelImage image, entry->compileKernel(request));
+          outcome.bytes += image.image.size();
+          if (options.toArchive())
+            archive.add(keyOf(request), image.image);
+          if (options.load)
+            PEWTER_TRY_VOID(load(request, image.image));
+        }
+        return {};
       }();
-      if (image)
-        outcome.bytes = image->image.size();
-      else
-        outcome.error = image.error().describe();
+      if (!made)
+        outcome.error = made.error().describe();
       outcome.milliseconds = std::chrono::duration<double, std::milli>(
                                  std::chrono::steady_clock::now() - start).count();
     }
@@ -226,6 +277,8 @@ Result<void> compile(const CompileOptions &options) {
   if (good != outcomes.size())
     return fail(ErrorKind::Compile, "{} of {} kernels did not compile.", outcomes.size() - good,
                 outcomes.size());
+  if (options.toArchive())
+    PEWTER_TRY_VOID(archive.save(options.output));
   return {};
 }
 
@@ -238,10 +291,10 @@ void addCompile(CLI::App &app, int &status) {
   command->add_option("INPUT", options->input.path, ".metal, .air, .bc or .metallib")->required();
   auto *all = command->add_flag("--all", options->all, "Make a pipeline of every kernel");
   command->add_option("--kernel", options->kernels, "Make a pipeline of this kernel")->excludes(all);
-  command->add_option("--device", options->device,
+  auto *device = command->add_option("--device", options->device,
                       "cpu (this machine's best), avx512, avx2, baseline, neon, sm_80, sm_90, sm_100")
       ->capture_default_str();
-  command->add_option("-o,--output", options->output, "Write the library here");
+  command->add_option("-o,--output", options->output, "Write the library here; with --device, an archive of pipelines");
   command->add_option("--emit", options->emit,
                       "Print one stage: air, canonical, llvm (vector), shapes, asm, object");
   command->add_option("--threadgroup", options->threadgroup, "Compile for exactly this size");
@@ -256,8 +309,12 @@ void addCompile(CLI::App &app, int &status) {
   command->add_option("-j,--jobs", options->jobs, "Compile on this many threads")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
+  command->add_flag("--load", options->load, "Load each pipeline into this machine's device too");
   command->add_flag("-q,--quiet", options->quiet, "Print only errors and the last line");
-  command->callback([options, &status] { status = report(compile(*options)); });
+  command->callback([options, device, &status] {
+    options->hasDevice = device->count() > 0;
+    status = report(compile(*options));
+  });
 }
 
 } // namespace pewter::tools

@@ -3,6 +3,7 @@
 #include "pewter/Commands.h"
 #include "pewter/Devices.h"
 #include <CLI/CLI.hpp>
+#include <Pewter/Pewter.hpp>
 
 namespace pewter::tools {
 
@@ -14,6 +15,9 @@ std::string textOf(const NS::Error *error, const char *otherwise) {
 
 Result<NS::SharedPtr<MTL::Device>> deviceNamed(const std::string &name) {
   NS::SharedPtr<NS::Array> devices = NS::TransferPtr(MTL::CopyAllDevices());
+  // A kind ("cpu", "cuda", "null") is the first device of it.
+  if (auto *device = name.empty() ? nullptr : Pewter::CreateDevice(name.c_str()))
+    return NS::RetainPtr(device);
   std::string known;
   for (NS::UInteger i = 0; i < devices->count(); ++i) {
     auto *device = devices->object<MTL::Device>(i);

@@ -17,7 +17,7 @@ namespace {
 
 struct RunOptions {
   InputOptions input;
-  std::string kernel, device;
+  std::string kernel, device, archive;
   std::string grid, threadgroups, threadgroup = "32,1,1";
   std::vector<std::string> buffers, bytes, threadgroupMemory, constants, saves;
   std::vector<uint32_t> prints;
@@ -144,8 +144,22 @@ Result<void> run(const RunOptions &options) {
     if (!function)
       return fail(ErrorKind::Validation, "{}", textOf(error, "the constants were refused"));
   }
-  NS::SharedPtr<MTL::ComputePipelineState> pipeline =
-      NS::TransferPtr(device->newComputePipelineState(function.get(), &error));
+  auto descriptor = NS::TransferPtr(MTL::ComputePipelineDescriptor::alloc()->init());
+  descriptor->setComputeFunction(function.get());
+  if (!options.archive.empty()) {
+    auto files = NS::TransferPtr(MTL::BinaryArchiveDescriptor::alloc()->init());
+    NS::String *path = NS::String::string(options.archive.c_str(), NS::UTF8StringEncoding);
+    files->setUrl(NS::URL::fileURLWithPath(path));
+    auto archive = NS::TransferPtr(device->newBinaryArchive(files.get(), &error));
+    if (!archive)
+      return fail(ErrorKind::Validation, "{}", textOf(error, "the archive could not be read"));
+    const NS::Object *list[] = {archive.get()};
+    descriptor->setBinaryArchives(NS::Array::array(list, 1));
+  }
+  NS::SharedPtr<MTL::ComputePipelineState> pipeline = NS::TransferPtr(device->newComputePipelineState(
+      descriptor.get(),
+      options.archive.empty() ? MTL::PipelineOptionNone : MTL::PipelineOptionFailOnBinaryArchiveMiss,
+      nullptr, &error));
   if (!pipeline)
     return fail(ErrorKind::Compile, "{}", textOf(error, "the pipeline could not be made"));
 
@@ -227,6 +241,7 @@ void addRun(CLI::App &app, int &status) {
   command->add_option("INPUT", options->input.path, ".metal, .air, .bc or .metallib")->required();
   command->add_option("--kernel", options->kernel, "Name of the kernel")->required();
   command->add_option("--device", options->device, "cpu, cuda[:N] or null; default: the first");
+  command->add_option("--archive", options->archive, "Archive of `compile` that holds the pipeline");
   command->add_option("--grid", options->grid, "X[,Y[,Z]] threads in the grid");
   command->add_option("--threadgroups", options->threadgroups, "X[,Y[,Z]] threadgroups in the grid");
   command->add_option("--threadgroup", options->threadgroup, "X[,Y[,Z]] threads in a threadgroup")
