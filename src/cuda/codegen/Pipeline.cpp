@@ -2,6 +2,7 @@
 // The order of the CUDA back-end. Tested by Pipeline_test.cpp and, on a GPU, by tests/kernels.
 #include "cuda/codegen/Pipeline.h"
 #include "cuda/codegen/target/NvptxTarget.h"
+#include "cuda/codegen/transform/GuardAlignment.h"
 #include "cuda/codegen/transform/LowerAtomics.h"
 #include "cuda/codegen/transform/LowerMatrix.h"
 #include "cuda/codegen/transform/LowerSimdgroup.h"
@@ -62,6 +63,8 @@ Result<void> lower(air::ir::CanonicalKernel &kernel, TargetMachine &machine) {
   passes.addPass(LowerAtomics());
   passes.addPass(AlwaysInlinerPass());
   passes.addPass(GlobalDCEPass());
+  // After inlining, which shows where pointers come from.
+  passes.addPass(GuardAlignment());
   // LLVM's own pipeline: here a lane is a thread, so nothing that it does to control flow hurts.
   passes.addPass(builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3));
   passes.run(module, modules);

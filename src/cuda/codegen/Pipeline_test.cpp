@@ -160,6 +160,49 @@ attributes #0 = { convergent nounwind willreturn })");
   EXPECT_TRUE(assembles(*image)) << image->ptx;
 }
 
+// A float4 may lie at any multiple of 4 bytes in Metal.
+TEST(CudaPipeline, WideAccessesAreGuardedUnlessTheyAreKnownToBeAligned) {
+  std::string body = R"(
+  %i = zext i32 %gid to i64
+  %sp = getelementptr inbounds float, ptr addrspace(1) %src, i64 %i
+  %v = load <4 x float>, ptr addrspace(1) %sp, align 16
+  store <4 x float> %v, ptr addrspace(1) %dst, align 16
+  ret void)";
+  auto image = compile(body, "");
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_THAT(image->ptx, HasSubstr("ld.global.v4"));
+  EXPECT_THAT(image->ptx, HasSubstr("ld.global.b32"));
+  EXPECT_THAT(image->ptx, HasSubstr("st.global.b32"));
+  EXPECT_TRUE(assembles(*image)) << image->ptx;
+  std::string known = R"(
+  %a = ptrtoint ptr addrspace(1) %src to i64
+  %m = and i64 %a, -16
+  %p = inttoptr i64 %m to ptr addrspace(1)
+  %v = load <4 x float>, ptr addrspace(1) %p, align 16
+  %s = extractelement <4 x float> %v, i32 3
+  store float %s, ptr addrspace(1) %dst, align 4
+  ret void)";
+  auto aligned = compile(known, "");
+  ASSERT_TRUE(aligned.has_value()) << aligned.error().describe();
+  EXPECT_THAT(aligned->ptx, Not(HasSubstr("setp")));
+}
+
+// Thirty-two lanes looked at one by one: with a predicate for each, ptxas gives up.
+TEST(CudaPipeline, ReductionsOverSomeLanesAssemble) {
+  std::string body = kLoad, declarations = "attributes #0 = { convergent nounwind willreturn }\n";
+  std::string value = "%v";
+  for (std::string name : {"simd_sum.f32", "simd_min.f32", "simd_prefix_inclusive_sum.f32"}) {
+    declarations += "declare float @air." + name + "(float) #0\n";
+    body += fmt::format("%x.{0} = call float @air.{0}(float {1}) #0\n", name, value);
+    value = "%x." + name;
+  }
+  body += fmt::format("%q = fadd float {}, %v\nstore float %q, ptr addrspace(1) %dp, align 4\nret void", value);
+  auto image = compile(body, declarations);
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_THAT(image->ptx, HasSubstr("bfe.s32"));
+  EXPECT_TRUE(assembles(*image)) << image->ptx;
+}
+
 TEST(CudaPipeline, UnknownCallIsNamed) {
   auto image = compile(kLoad + R"(
   %x = call float @air.simd_bogus.f32(float %v)

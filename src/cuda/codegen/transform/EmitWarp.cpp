@@ -3,6 +3,7 @@
 // they fill words. Values cross lanes, poison must not: each is frozen first.
 // Tested by transform/LowerSimdgroup_test.cpp.
 #include "cuda/codegen/transform/EmitWarp.h"
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
@@ -51,6 +52,23 @@ Value *EmitWarp::shuffle(Value *value, Value *source, Value *mask) {
     result = result ? builder_.CreateOr(result, moved) : moved;
   }
   return builder_.CreateBitCast(builder_.CreateTrunc(result, integer), type);
+}
+
+Value *EmitWarp::maskFromBit(Value *word, unsigned bit) {
+  // LLVM would turn shifts and masks back into a select.
+  Type *i32 = builder_.getInt32Ty();
+  auto *extract = InlineAsm::get(FunctionType::get(i32, {i32}, false),
+                                 fmt::format("bfe.s32 $0, $1, {}, 1;", bit), "=r,r", false);
+  return builder_.CreateCall(extract, {word});
+}
+
+Value *EmitWarp::choose(Value *mask, Value *a, Value *b) {
+  Type *type = a->getType();
+  Type *integer = builder_.getIntNTy(unsigned(type->getPrimitiveSizeInBits()));
+  Value *wide = builder_.CreateSExtOrTrunc(mask, integer);
+  Value *ofA = builder_.CreateAnd(builder_.CreateBitCast(a, integer), wide);
+  Value *ofB = builder_.CreateAnd(builder_.CreateBitCast(b, integer), builder_.CreateNot(wide));
+  return builder_.CreateBitCast(builder_.CreateOr(ofA, ofB), type);
 }
 
 } // namespace pewter::cuda::codegen

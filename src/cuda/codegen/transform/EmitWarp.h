@@ -19,6 +19,11 @@ public:
   /// The bits of `predicate` (i1) over the lanes of `mask`, as i32.
   llvm::Value *ballot(llvm::Value *predicate, llvm::Value *mask);
 
+  /// All ones or zero, by one bit of `word`; `choose` takes `a` where the mask has ones, else `b`. Not as
+  /// a predicate and a select: with one for each lane at once, ptxas runs out of predicates and gives up.
+  llvm::Value *maskFromBit(llvm::Value *word, unsigned bit);
+  llvm::Value *choose(llvm::Value *mask, llvm::Value *a, llvm::Value *b);
+
 private:
   llvm::Value *shuffleWord(llvm::Value *word, llvm::Value *source, llvm::Value *mask);
   llvm::IRBuilder<> &builder_;

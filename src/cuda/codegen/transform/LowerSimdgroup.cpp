@@ -211,8 +211,7 @@ SmallVector<Value *> Lowering::fetchAll(Value *working, const Operation &operati
   Value *active = groupMask(mask());
   for (unsigned i = 0; i < width_; ++i) {
     Value *value = fromIndex(working, builder_.getInt32(i));
-    Value *isActive = builder_.CreateICmpNE(builder_.CreateAnd(active, 1u << i), builder_.getInt32(0));
-    values.push_back(builder_.CreateSelect(isActive, value, operation.identity()));
+    values.push_back(warp_.choose(warp_.maskFromBit(active, i), value, operation.identity()));
   }
   return values;
 }
@@ -272,9 +271,9 @@ Value *Lowering::scan(Value *value, Combine combine, bool inclusive) {
             values.pop_back();
           }
           Value *own = values[0];
+          Value *place = builder_.CreateShl(builder_.getInt32(1), indexInGroup());
           for (unsigned i = 1; i < width_; ++i)
-            own = builder_.CreateSelect(
-                builder_.CreateICmpEQ(indexInGroup(), builder_.getInt32(i)), values[i], own);
+            own = warp_.choose(warp_.maskFromBit(place, i), values[i], own);
           if (!inclusive) {
             // The first active lane gets the identity of the operation itself.
             Value *below = builder_.CreateSub(builder_.CreateShl(builder_.getInt32(1), indexInGroup()),
