@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tested by CudaDevice_test.cpp.
 #include "cuda/CudaMemory.h"
+#include <cstring>
 
 namespace pewter::cuda {
 
@@ -27,9 +28,15 @@ Result<std::shared_ptr<CudaMemory>> CudaMemory::allocate(std::shared_ptr<Gpu> gp
   memory->contents_ = host;
   memory->deviceAddress_ = address;
   gpu->allocated += length;
-  if (!onDevice)
+  // New memory is zero, as on every device; the driver hands out what others have used.
+  if (onDevice) {
+    PEWTER_TRY_VOID(check(driver, driver.fillNow(address, 0, length), "cuMemsetD8"));
+    PEWTER_TRY_VOID(check(driver, driver.synchronize(nullptr), "cuStreamSynchronize"));
+  } else {
+    std::memset(host, 0, length);
     PEWTER_TRY_VOID(check(driver, driver.hostDeviceAddress(&memory->deviceAddress_, host, 0),
                           "cuMemHostGetDevicePointer"));
+  }
   return memory;
 }
 

@@ -21,34 +21,50 @@ Result<std::shared_ptr<CudaPipeline>> CudaPipeline::create(std::shared_ptr<Gpu> 
   PEWTER_TRY_VOID(device::obtainImage(wanted, accept));
 
   PEWTER_TRY_VOID(gpu->enter());
-  const Driver &driver = gpu->driver;
   std::shared_ptr<CudaPipeline> pipeline(new CudaPipeline(gpu));
-  std::string log(8192, '\0');
-  int options[] = {kJitErrorLog, kJitErrorLogBytes};
-  void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
-  CuResult loaded = driver.loadModule(&pipeline->module_, image.ptx.c_str(), 2, options, values);
-  if (loaded != 0)
-    return fail(ErrorKind::Compile, "The driver refuses the PTX of kernel \"{}\" ({}): {}", request.function,
-                check(driver, loaded, "cuModuleLoadDataEx").error().message(), log.c_str());
-  PEWTER_TRY_VOID(check(driver, driver.getFunction(&pipeline->function_, pipeline->module_, image.entry.c_str()),
-                        "cuModuleGetFunction"));
-  PEWTER_TRY_VOID(check(driver, driver.setFunctionAttribute(pipeline->function_, kFunctionMaxDynamicShared, 32768),
-                        "cuFuncSetAttribute"));
-  int most = 0;
-  PEWTER_TRY_VOID(check(driver, driver.functionAttribute(&most, kFunctionMaxThreads, pipeline->function_),
-                        "cuFuncGetAttribute"));
-  // Whole SIMD groups, so that a host that rounds down to the SIMD width gets what it asks for.
-  pipeline->maxTotalThreads_ = std::min(image.reflection.maxTotalThreadsPerThreadgroup,
-                                        uint32_t(most) / air::kSimdWidth * air::kSimdWidth);
+  pipeline->entry_ = std::move(image.entry);
+  pipeline->ptx_ = std::move(image.ptx);
+  pipeline->reflection_ = std::move(image.reflection);
+  PEWTER_TRY(pipeline->plain_, pipeline->load(0));
+  pipeline->maxTotalThreads_ = pipeline->reflection_.maxTotalThreadsPerThreadgroup;
   if (uint32_t wish = request.maxTotalThreadsPerThreadgroup)
     pipeline->maxTotalThreads_ = std::min(pipeline->maxTotalThreads_, wish);
-  pipeline->reflection_ = std::move(image.reflection);
   return pipeline;
 }
 
+Result<CudaPipeline::Loaded> CudaPipeline::load(uint32_t registers) const {
+  const Driver &driver = gpu_->driver;
+  Loaded loaded;
+  std::string log(8192, '\0');
+  int options[] = {kJitErrorLog, kJitErrorLogBytes, kJitMaxRegisters};
+  void *values[] = {log.data(), reinterpret_cast<void *>(log.size()),
+                    reinterpret_cast<void *>(uintptr_t(registers))};
+  CuResult result = driver.loadModule(&loaded.module, ptx_.c_str(), registers ? 3 : 2, options, values);
+  if (result != 0)
+    return fail(ErrorKind::Compile, "The driver refuses the PTX of kernel \"{}\" ({}): {}", reflection_.name,
+                check(driver, result, "cuModuleLoadDataEx").error().message(), log.c_str());
+  auto prepare = [&]() -> Result<void> {
+    PEWTER_TRY_VOID(check(driver, driver.getFunction(&loaded.function, loaded.module, entry_.c_str()),
+                          "cuModuleGetFunction"));
+    PEWTER_TRY_VOID(check(driver, driver.setFunctionAttribute(loaded.function, kFunctionMaxDynamicShared, 32768),
+                          "cuFuncSetAttribute"));
+    int most = 0;
+    PEWTER_TRY_VOID(check(driver, driver.functionAttribute(&most, kFunctionMaxThreads, loaded.function),
+                          "cuFuncGetAttribute"));
+    loaded.most = uint32_t(most);
+    return {};
+  };
+  if (Result<void> prepared = prepare(); !prepared) {
+    driver.unloadModule(loaded.module);
+    return std::unexpected(std::move(prepared).error());
+  }
+  return loaded;
+}
+
 CudaPipeline::~CudaPipeline() {
-  if (module_ && gpu_->enter())
-    gpu_->driver.unloadModule(module_);
+  for (const Loaded &loaded : {plain_, crowded_})
+    if (loaded.module && gpu_->enter())
+      gpu_->driver.unloadModule(loaded.module);
 }
 
 Result<void> CudaPipeline::prepare(const device::Size3 &size, bool) {
@@ -57,6 +73,18 @@ Result<void> CudaPipeline::prepare(const device::Size3 &size, bool) {
                 "Threadgroups of ({} x {} x {}) threads do not fit pipeline \"{}\", which takes 1 to {} "
                 "threads, at most 64 of them deep.",
                 size.x, size.y, size.z, reflection_.name, maxTotalThreads_);
+  if (size.product() <= plain_.most || hasCrowded_.load(std::memory_order_acquire))
+    return {};
+  std::lock_guard lock(mutex_);
+  if (hasCrowded_.load(std::memory_order_relaxed))
+    return {};
+  PEWTER_TRY_VOID(gpu_->enter());
+  // A multiprocessor has 65,536 registers, given out by 8 for each thread.
+  PEWTER_TRY(crowded_, load(65536 / maxTotalThreads_ / 8 * 8));
+  if (crowded_.most < maxTotalThreads_)
+    return fail(ErrorKind::Unsupported, "Kernel \"{}\" does not fit {} threads of this GPU, only {}.",
+                reflection_.name, maxTotalThreads_, crowded_.most);
+  hasCrowded_.store(true, std::memory_order_release);
   return {};
 }
 

@@ -53,6 +53,7 @@ void CudaPlayer::play(const device::CommandStream &stream, Completion &completio
     PEWTER_CUDA(recordEvent(begin_, stream_), "cuEventRecord");
     PEWTER_TRY_VOID(playCommands(stream));
     PEWTER_CUDA(recordEvent(end_, stream_), "cuEventRecord");
+    completion.kernelEnd = device::hostSeconds();
     return synchronize();
   };
   Result<void> result = run();
@@ -130,10 +131,10 @@ Result<void> CudaPlayer::playCommands(const device::CommandStream &stream) {
 }
 
 Result<void> CudaPlayer::copy(const device::CopyBufferCommand &command) {
-  // Pinned memory has an address on the GPU, so one call serves every direction.
-  PEWTER_CUDA(copyOnDevice(command.destination->deviceAddress() + command.destinationOffset,
+  // The driver sees from the addresses which side each is on.
+  PEWTER_CUDA(copy(command.destination->deviceAddress() + command.destinationOffset,
                            command.source->deviceAddress() + command.sourceOffset, command.length, stream_),
-              "cuMemcpyDtoDAsync");
+              "cuMemcpyAsync");
   return {};
 }
 

@@ -49,6 +49,7 @@ enum : int {
   kAttributeMaxSharedOptIn = 97,
   kFunctionMaxThreads = 0,
   kFunctionMaxDynamicShared = 8,
+  kJitMaxRegisters = 0,
   kJitErrorLog = 5,
   kJitErrorLogBytes = 6,
 };
@@ -82,8 +83,9 @@ enum : CuResult { kOutOfMemory = 2 };
   FUNCTION(cuMemHostGetDevicePointer_v2, hostDeviceAddress, (CuAddress *, void *, unsigned))        \
   FUNCTION(cuMemcpyHtoDAsync_v2, copyToDevice, (CuAddress, const void *, size_t, CuStream))         \
   FUNCTION(cuMemcpyDtoHAsync_v2, copyToHost, (void *, CuAddress, size_t, CuStream))                 \
-  FUNCTION(cuMemcpyDtoDAsync_v2, copyOnDevice, (CuAddress, CuAddress, size_t, CuStream))            \
+  FUNCTION(cuMemcpyAsync, copy, (CuAddress, CuAddress, size_t, CuStream))                           \
   FUNCTION(cuMemsetD8Async, fill, (CuAddress, unsigned char, size_t, CuStream))                     \
+  FUNCTION(cuMemsetD8_v2, fillNow, (CuAddress, unsigned char, size_t))                              \
   FUNCTION(cuModuleLoadDataEx, loadModule, (CuModule *, const void *, unsigned, int *, void **))    \
   FUNCTION(cuModuleUnload, unloadModule, (CuModule))                                                \
   FUNCTION(cuModuleGetFunction, getFunction, (CuFunction *, CuModule, const char *))                \

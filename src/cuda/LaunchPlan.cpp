@@ -49,7 +49,7 @@ void LaunchPlanner::restart() {
 }
 
 void LaunchPlanner::add(const DispatchCommand &command, const CudaPipeline &pipeline, Launch launch) {
-  launch.function = pipeline.function();
+  launch.function = pipeline.function(command.threadsPerThreadgroup.product());
   launch.firstDependency = uint32_t(plan_.dependencies.size());
   launch.dependencyCount = uint32_t(before_.size());
   plan_.dependencies.insert(plan_.dependencies.end(), before_.begin(), before_.end());

@@ -92,11 +92,14 @@ Driver makeDriver() {
   d.copyToHost = [](void *to, CuAddress from, size_t size, CuStream) {
     FAKE("cuMemcpyDtoHAsync", std::memcpy(to, reinterpret_cast<void *>(from), size));
   };
-  d.copyOnDevice = [](CuAddress to, CuAddress from, size_t size, CuStream) {
-    FAKE("cuMemcpyDtoDAsync", std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), size));
+  d.copy = [](CuAddress to, CuAddress from, size_t size, CuStream) {
+    FAKE("cuMemcpyAsync", std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), size));
   };
   d.fill = [](CuAddress to, unsigned char value, size_t size, CuStream) {
     FAKE("cuMemsetD8Async", std::memset(reinterpret_cast<void *>(to), value, size));
+  };
+  d.fillNow = [](CuAddress to, unsigned char value, size_t size) {
+    FAKE("cuMemsetD8", std::memset(reinterpret_cast<void *>(to), value, size));
   };
   d.loadModule = [](CuModule *module, const void *, unsigned, int *, void **) {
     FAKE("cuModuleLoadDataEx", *module = handle<CuModule>());
