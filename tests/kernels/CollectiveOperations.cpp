@@ -195,7 +195,8 @@ join:
   %result = add i32 %index, 0)",
                              "declare void @air.wg.barrier(i32, i32) #0", 64);
   for (Executor executor : kAllExecutors) {
-    if (!isAvailable(executor))
+    // A GPU's barrier counts threads that have ended: nothing stops there, and nothing can be told.
+    if (!isAvailable(executor) || executor == Executor::Cuda)
       continue;
     auto result = runOn(test, executor, shapesOf(test.launch)[0]);
     ASSERT_FALSE(result.has_value()) << nameOf(executor);

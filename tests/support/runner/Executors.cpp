@@ -65,6 +65,8 @@ const char *nameOf(Executor executor) {
     return "CpuAvx2";
   case Executor::CpuAvx512:
     return "CpuAvx512";
+  case Executor::Cuda:
+    return "Cuda";
   }
   return "";
 }
@@ -79,11 +81,15 @@ compiler::TargetKind targetOf(Executor executor) {
     return compiler::TargetKind::CpuAvx2;
   case Executor::CpuAvx512:
     return compiler::TargetKind::CpuAvx512;
+  case Executor::Cuda:
+    return compiler::TargetKind::Ptx;
   }
   return compiler::TargetKind::CpuOracle;
 }
 
 bool isAvailable(Executor executor) {
+  if (executor == Executor::Cuda)
+    return cudaIsAvailable();
 #if defined(__x86_64__)
   switch (executor) {
   case Executor::Oracle:
@@ -93,6 +99,8 @@ bool isAvailable(Executor executor) {
     return __builtin_cpu_supports("x86-64-v2");
   case Executor::CpuAvx512:
     return __builtin_cpu_supports("x86-64-v4");
+  default:
+    return false;
   }
 #endif
   return executor == Executor::Oracle;
@@ -141,6 +149,8 @@ Result<std::shared_ptr<const LoadedImage>> compiled(const KernelCase &test, Exec
 
 Result<Buffers> runOn(const KernelCase &test, Executor executor,
                       const compiler::ThreadgroupShape &shape) {
+  if (executor == Executor::Cuda)
+    return runOnCuda(test);
   PEWTER_TRY(std::shared_ptr<const LoadedImage> image, compiled(test, executor, shape));
   std::map<uint32_t, GuardedBytes> memory;
   Launch launch = test.launch;
@@ -198,7 +208,8 @@ std::string disagreement(const KernelCase &test) {
       continue;
     for (const compiler::ThreadgroupShape &shape : shapes) {
       // Shapes are the same work for every ISA: the baseline shows its arithmetic with one of them.
-      if (executor == Executor::CpuBaseline && &shape != &shapes[0])
+      // A GPU has one form for all.
+      if ((executor == Executor::CpuBaseline || executor == Executor::Cuda) && &shape != &shapes[0])
         break;
       auto actual = runOn(test, executor, shape);
       std::string difference =

@@ -16,14 +16,16 @@
 
 namespace pewter::testing {
 
-enum class Executor { Oracle, CpuBaseline, CpuAvx2, CpuAvx512 };
+enum class Executor { Oracle, CpuBaseline, CpuAvx2, CpuAvx512, Cuda };
 inline constexpr Executor kAllExecutors[] = {Executor::Oracle, Executor::CpuBaseline,
-                                             Executor::CpuAvx2, Executor::CpuAvx512};
+                                             Executor::CpuAvx2, Executor::CpuAvx512,
+                                             Executor::Cuda};
 
 const char *nameOf(Executor executor);
 compiler::TargetKind targetOf(Executor executor);
-/// Whether this machine has the instructions.
+/// Whether this machine has the instructions, or the GPU.
 bool isAvailable(Executor executor);
+bool cudaIsAvailable();
 
 using Buffers = std::map<uint32_t, Bytes>; ///< Contents by [[buffer(n)]].
 
@@ -41,12 +43,14 @@ struct KernelCase {
 /// Shapes that the kernel can be compiled for and still run this launch.
 std::vector<compiler::ThreadgroupShape> shapesOf(const Launch &launch);
 
-/// Compiles (once per request and process) and loads.
+/// Compiles (once per request and process) and loads; for processors.
 Result<std::shared_ptr<const LoadedImage>> compiled(const KernelCase &test, Executor executor,
                                                     const compiler::ThreadgroupShape &shape);
 
 /// Runs and gives back every buffer's contents. Buffers stand between pages that fault, so that an
-/// access past either end is a crash here and not a wrong number elsewhere.
+/// access past either end is a crash here and not a wrong number elsewhere. On a GPU (runOnCuda) only
+/// what is written past an end is found, and the shape is not used.
+Result<Buffers> runOnCuda(const KernelCase &test);
 Result<Buffers> runOn(const KernelCase &test, Executor executor,
                       const compiler::ThreadgroupShape &shape);
 
