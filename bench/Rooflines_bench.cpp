@@ -122,10 +122,10 @@ private:
       die(commands->error()->localizedDescription()->utf8String());
     return commands->GPUEndTime() - commands->GPUStartTime();
   }
-  double play(const Record &record) {
+  double play(const Record &record, MTL::DispatchType type = MTL::DispatchTypeSerial) {
     auto pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
     auto *commands = queue_->commandBuffer();
-    auto *encoder = commands->computeCommandEncoder();
+    auto *encoder = commands->computeCommandEncoder(type);
     record(encoder);
     encoder->endEncoding();
     return finish(commands);
@@ -144,7 +144,9 @@ private:
     for (const std::string &file : files) {
       key += file;
       std::ifstream stream(std::string(PEWTER_SOURCE_DIR) + "/kernels/" + file);
-      source << stream.rdbuf();
+      for (std::string line; std::getline(stream, line);)
+        if (!line.starts_with("#include \"")) // What it includes goes before.
+          source << line << '\n';
     }
     if (files.empty())
       source << kReadSource;
@@ -203,37 +205,41 @@ private:
     fmt::print("of copy:\n");
     const uint32_t count = uint32_t(bytes / 4);
     const float factor = 1e-6f;
-    Pipeline saxpy = pipeline({"pointwise_batch.metal"}, "saxpy");
-    seconds = medianOf([&] {
-      return play([&](auto *encoder) {
-        encoder->setComputePipelineState(saxpy.get());
-        encoder->setBuffer(a.get(), 0, 0);
-        encoder->setBuffer(b.get(), 0, 1);
-        encoder->setBytes(&factor, 4, 2);
-        encoder->setBytes(&count, 4, 3);
-        encoder->dispatchThreads(MTL::Size(count, 1, 1), MTL::Size(256, 1, 1));
+    for (auto [name, perThread] : {std::pair{"saxpy", 1u}, {"saxpy_4", 4u}}) {
+      Pipeline saxpy = pipeline({"pointwise_batch.metal"}, name);
+      seconds = medianOf([&, perThread = perThread] {
+        return play([&](auto *encoder) {
+          encoder->setComputePipelineState(saxpy.get());
+          encoder->setBuffer(a.get(), 0, 0);
+          encoder->setBuffer(b.get(), 0, 1);
+          encoder->setBytes(&factor, 4, 2);
+          encoder->setBytes(&count, 4, 3);
+          encoder->dispatchThreads(MTL::Size(count / perThread, 1, 1), MTL::Size(256, 1, 1));
+        });
       });
-    });
-    print(fmt::format("saxpy, {} floats", count), 12.0 * count, seconds, copy_);
+      print(fmt::format("{}, {} floats", name, count), 12.0 * count, seconds, copy_);
+    }
 
     const uint32_t width = 6656, rows = uint32_t(bytes / 4 / width);
     const float epsilon = 1e-5f;
     Buffer weight = privateBuffer(width * 4);
     fill(weight, randomFloats(width));
-    Pipeline norm = pipeline({"norm_batch.metal"}, "rms_norm_batch");
-    seconds = medianOf([&] {
-      return play([&](auto *encoder) {
-        encoder->setComputePipelineState(norm.get());
-        encoder->setBuffer(a.get(), 0, 0);
-        encoder->setBuffer(weight.get(), 0, 1);
-        encoder->setBuffer(b.get(), 0, 2);
-        encoder->setBytes(&width, 4, 3);
-        encoder->setBytes(&epsilon, 4, 4);
-        encoder->setThreadgroupMemoryLength(32, 0);
-        encoder->dispatchThreadgroups(MTL::Size(rows, 1, 1), MTL::Size(128, 1, 1));
+    for (auto [name, size] : {std::pair{"rms_norm_batch", 128u}, {"rms_norm_batch_8sg", 256u}}) {
+      Pipeline norm = pipeline({"norm_batch.metal"}, name);
+      seconds = medianOf([&, size = size] {
+        return play([&](auto *encoder) {
+          encoder->setComputePipelineState(norm.get());
+          encoder->setBuffer(a.get(), 0, 0);
+          encoder->setBuffer(weight.get(), 0, 1);
+          encoder->setBuffer(b.get(), 0, 2);
+          encoder->setBytes(&width, 4, 3);
+          encoder->setBytes(&epsilon, 4, 4);
+          encoder->setThreadgroupMemoryLength(48, 0);
+          encoder->dispatchThreadgroups(MTL::Size(rows, 1, 1), MTL::Size(size, 1, 1));
+        });
       });
-    });
-    print(fmt::format("rms_norm_batch, {} x {}", rows, width), 8.0 * rows * width, seconds, copy_);
+      print(fmt::format("{}, {} x {}", name, rows, width), 8.0 * rows * width, seconds, copy_);
+    }
   }
 
   void matvecs() {
@@ -250,7 +256,7 @@ private:
     Buffer x = privateBuffer(19968 * 4), y = privateBuffer(19968 * 4);
     fill(x, randomFloats(19968));
     fmt::print("of read:\n");
-    for (Format format : {Format{"q4_k", 144, 256}, Format{"q8_0", 34, 32}, Format{"q6_k", 210, 256}}) {
+    for (Format format : {Format{"q4_k", 144, 256}, Format{"q8_0", 34, 32}}) {
       size_t total = 0;
       for (Shape s : shapes)
         total += size_t(s.inputs) / format.elements * format.bytes * s.outputs;
@@ -286,11 +292,11 @@ private:
                 MatrixArguments arguments{s.inputs, s.outputs, s.inputs / format.elements * format.bytes, 1, 1};
                 encoder->setBuffer(weights.get(), at, 0);
                 encoder->setBytes(&arguments, sizeof arguments, 3);
-                encoder->dispatchThreadgroups(MTL::Size((s.outputs + rowsPerGroup - 1) / rowsPerGroup, 1, 1),
+                encoder->dispatchThreadgroups(MTL::Size(1, (s.outputs + rowsPerGroup - 1) / rowsPerGroup, 1),
                                               MTL::Size(threads, 1, 1));
                 at += size_t(arguments.rowBytes) * s.outputs;
               }
-          });
+          }, MTL::DispatchTypeConcurrent);
         });
         print(fmt::format("matvec_{}_{}, {} layers", format.name, suffix, layers), double(total) * layers,
               seconds, read_);

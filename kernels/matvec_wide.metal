@@ -2,11 +2,12 @@
 //
 // y = W x for one row of activations, for a GPU: matvec_<format>_4r4k. A threadgroup makes 4 outputs; its
 // 4 SIMD groups split the inputs, so an activation that a lane has in a register serves 4 rows, and a lane
-// has the weights of 4 rows in flight. Launch: ceil(outputs / 4) threadgroups of 128 threads.
+// has the weights of 4 rows in flight. Launch: (args.rows, ceil(outputs / 4)) threadgroups of 128 threads.
 //
 // Codes become floats without a conversion, which is slow on GPUs: the bits of a code are put under the
 // exponent of 2^n, which gives 2^n + code exactly, and n times the sum of the activations is taken off at
 // the end of a run.
+#include "formats.metal"
 
 struct WideQ4_K {
   /// Lanes 0..7 share a block, each has 16 bytes of codes: 16 elements of one sub-block in the low
@@ -118,10 +119,11 @@ static inline void matvecWide(device const uchar *weights, device const float *x
   kernel void matvec_##format##_4r4k(                                                                \
       device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],                \
       device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],                   \
-      uint group [[threadgroup_position_in_grid]], uint simd [[simdgroup_index_in_threadgroup]],     \
+      uint2 group [[threadgroup_position_in_grid]], uint simd [[simdgroup_index_in_threadgroup]],    \
       uint lane [[thread_index_in_simdgroup]]) {                                                     \
     threadgroup float parts[16];                                                                     \
-    matvecWide<Format>(weights, x, y, args, parts, group, simd, lane);                               \
+    matvecWide<Format>(weights, x + ulong(group.x) * args.inputs, y + ulong(group.x) * args.outputs, \
+                       args, parts, group.y, simd, lane);                                            \
   }
 MATVEC_WIDE(q4_k, WideQ4_K)
 MATVEC_WIDE(q8_0, WideQ8_0)

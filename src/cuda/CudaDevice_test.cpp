@@ -2,6 +2,7 @@
 // The CUDA device on a driver of the test's own: which calls it makes, in which order and with which
 // parameters, and the shape of the graphs.
 #include "FakeCudaDriver.h"
+#include "base/Toggles.h"
 #include "cuda/CudaDevice.h"
 #include "cuda/abi/KernelImage.h"
 #include <cstring>
@@ -143,7 +144,8 @@ TEST_F(CudaDeviceTest, RaggedGridsAreSplit) {
   EXPECT_THAT(scope_.fake().launches[1].block, ElementsAre(8, 1, 1));
 }
 
-TEST_F(CudaDeviceTest, GraphEdgesAreTheBarriers) {
+TEST_F(CudaDeviceTest, GraphEdgesAreTheBarriersWhereBranchesAreWanted) {
+  setToggle(Toggle::branching_graphs, true);
   auto second = pipelineNamed("second");
   auto stream = std::make_unique<CommandStream>();
   begin(*stream, true);
@@ -155,6 +157,7 @@ TEST_F(CudaDeviceTest, GraphEdgesAreTheBarriers) {
   barrier(*stream); // an empty interval changes nothing
   dispatch(*stream, *second, 0x4000, 4);
   play(std::move(stream));
+  setToggle(Toggle::branching_graphs, false);
   const auto &nodes = scope_.fake().lastGraph;
   ASSERT_EQ(nodes.size(), 4u);
   EXPECT_TRUE(nodes[0]->waitsFor.empty());
@@ -163,16 +166,47 @@ TEST_F(CudaDeviceTest, GraphEdgesAreTheBarriers) {
   EXPECT_THAT(nodes[3]->waitsFor, ElementsAre(nodes[2]));
 }
 
-TEST_F(CudaDeviceTest, SerialEncodersChain) {
+TEST_F(CudaDeviceTest, GraphsAreChains) {
+  for (bool concurrent : {false, true}) {
+    auto stream = std::make_unique<CommandStream>();
+    begin(*stream, concurrent);
+    for (uint32_t i = 0; i < 5; ++i)
+      dispatch(*stream, *pipeline_, 0x1000, i);
+    play(std::move(stream));
+    const auto &nodes = scope_.fake().lastGraph;
+    ASSERT_EQ(nodes.size(), 5u);
+    for (size_t i = 1; i < 5; ++i)
+      EXPECT_THAT(nodes[i]->waitsFor, ElementsAre(nodes[i - 1]));
+  }
+}
+
+TEST_F(CudaDeviceTest, TallGridsAreLaunchedInPieces) {
   auto stream = std::make_unique<CommandStream>();
   begin(*stream, false);
-  for (uint32_t i = 0; i < 5; ++i)
-    dispatch(*stream, *pipeline_, 0x1000, i);
+  dispatch(*stream, *pipeline_, 0x5000, 7, {2, 202048, 1});
   play(std::move(stream));
-  const auto &nodes = scope_.fake().lastGraph;
-  ASSERT_EQ(nodes.size(), 5u);
-  for (size_t i = 1; i < 5; ++i)
-    EXPECT_THAT(nodes[i]->waitsFor, ElementsAre(nodes[i - 1]));
+  uint64_t rows = 0;
+  for (const auto &launch : scope_.fake().launches) {
+    EXPECT_LE(launch.grid[1], 65535u);
+    rows += launch.grid[1];
+  }
+  EXPECT_EQ(rows, 202048u);
+}
+
+// A kernel that takes so many registers that 1,024 threads do not fit is compiled again when they come.
+TEST_F(CudaDeviceTest, LargeThreadgroupsGetAFormWithFewerRegisters) {
+  scope_.fake().maxThreads = 512;
+  auto pipeline = pipelineNamed("large");
+  size_t loads = scope_.fake().count("cuModuleLoadDataEx");
+  EXPECT_TRUE(pipeline->prepare({512, 1, 1}, false).has_value());
+  EXPECT_EQ(scope_.fake().count("cuModuleLoadDataEx"), loads);
+  auto refused = pipeline->prepare({1024, 1, 1}, false); // this driver's second form is no smaller
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message(), HasSubstr("only 512"));
+  scope_.fake().maxThreads = 1024;
+  EXPECT_TRUE(pipeline->prepare({1024, 1, 1}, false).has_value());
+  EXPECT_TRUE(pipeline->prepare({1024, 1, 1}, false).has_value());
+  EXPECT_EQ(scope_.fake().count("cuModuleLoadDataEx"), loads + 2);
 }
 
 TEST_F(CudaDeviceTest, GraphsAreUsedAgain) {

@@ -80,10 +80,13 @@ Result<void> CudaPipeline::prepare(const device::Size3 &size, bool) {
     return {};
   PEWTER_TRY_VOID(gpu_->enter());
   // A multiprocessor has 65,536 registers, given out by 8 for each thread.
-  PEWTER_TRY(crowded_, load(65536 / maxTotalThreads_ / 8 * 8));
-  if (crowded_.most < maxTotalThreads_)
+  PEWTER_TRY(Loaded crowded, load(65536 / maxTotalThreads_ / 8 * 8));
+  if (crowded.most < maxTotalThreads_) {
+    gpu_->driver.unloadModule(crowded.module);
     return fail(ErrorKind::Unsupported, "Kernel \"{}\" does not fit {} threads of this GPU, only {}.",
-                reflection_.name, maxTotalThreads_, crowded_.most);
+                reflection_.name, maxTotalThreads_, crowded.most);
+  }
+  crowded_ = crowded;
   hasCrowded_.store(true, std::memory_order_release);
   return {};
 }

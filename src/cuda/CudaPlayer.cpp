@@ -3,6 +3,7 @@
 // gets its own part of the block, because an earlier plan may still be running; the stream is
 // synchronised before the block is used again. Tested by CudaDevice_test.cpp.
 #include "cuda/CudaPlayer.h"
+#include "base/Toggles.h"
 #include "cuda/CudaMemory.h"
 #include <cstring>
 
@@ -219,10 +220,15 @@ Result<void> CudaPlayer::build(Graph &graph) {
   std::vector<CuGraphNode> waits;
   CuGraphNode join = nullptr;
   uint32_t joinFirst = ~0u, joinCount = 0;
+  bool branching = enabled(Toggle::branching_graphs);
   for (const Launch &l : plan_.launches) {
     waits.clear();
     const uint32_t *dependencies = plan_.dependencies.data() + l.firstDependency;
-    if (l.dependencyCount > 2) {
+    if (!branching) {
+      // The driver launches a chain at once, and a graph with branches node by node.
+      if (!graph.nodes.empty())
+        waits.push_back(graph.nodes.back());
+    } else if (l.dependencyCount > 2) {
       // Launches of one interval share their dependencies: one empty node joins them.
       if (!join || joinCount != l.dependencyCount || joinFirst != dependencies[0]) {
         for (uint32_t i = 0; i < l.dependencyCount; ++i)

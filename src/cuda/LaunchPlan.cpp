@@ -57,6 +57,20 @@ void LaunchPlanner::add(const DispatchCommand &command, const CudaPipeline &pipe
   plan_.launches.push_back(launch);
 }
 
+void LaunchPlanner::addInPieces(const DispatchCommand &command, const CudaPipeline &pipeline,
+                                const Launch &launch) {
+  constexpr uint32_t kMost = 65535; // Blocks of a launch in y and in z.
+  for (uint32_t z = 0; z < launch.grid[2]; z += kMost)
+    for (uint32_t y = 0; y < launch.grid[1]; y += kMost) {
+      Launch piece = launch;
+      piece.grid[1] = std::min(kMost, launch.grid[1] - y);
+      piece.grid[2] = std::min(kMost, launch.grid[2] - z);
+      piece.position.firstThreadgroup[1] += y;
+      piece.position.firstThreadgroup[2] += z;
+      add(command, pipeline, piece);
+    }
+}
+
 Result<void> LaunchPlanner::dispatch(const DispatchCommand &command, const Size3 &grid) {
   const auto &pipeline = static_cast<const CudaPipeline &>(*command.pipeline);
   const Size3 &block = command.threadsPerThreadgroup;
@@ -111,10 +125,9 @@ Result<void> LaunchPlanner::dispatch(const DispatchCommand &command, const Size3
     launch.position.threadsPerGrid[i] = uint32_t(command.exactThreads ? count[i] : count[i] * size[i]);
     launch.position.threadsPerThreadgroup[i] = uint32_t(size[i]);
   }
-  if (whole[0] > 0x7fffffff || whole[1] > 65534 || whole[2] > 65534)
-    return fail(ErrorKind::Unsupported, "Kernel \"{}\": a grid of ({} x {} x {}) threadgroups is over what "
-                "CUDA launches (2147483647 x 65535 x 65535).", pipeline.reflection().name, whole[0],
-                whole[1], whole[2]);
+  if (whole[0] > 0x7fffffff)
+    return fail(ErrorKind::Unsupported, "Kernel \"{}\": a grid of ({}) threadgroups in x is over what "
+                "CUDA launches (2147483647).", pipeline.reflection().name, whole[0]);
   for (unsigned edges = 0; edges < 8; ++edges) {
     Launch part = launch;
     bool isEmpty = false;
@@ -126,7 +139,7 @@ Result<void> LaunchPlanner::dispatch(const DispatchCommand &command, const Size3
       isEmpty |= part.grid[i] == 0 || part.block[i] == 0;
     }
     if (!isEmpty)
-      add(command, pipeline, part);
+      addInPieces(command, pipeline, part);
   }
   return {};
 }

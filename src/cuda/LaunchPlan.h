@@ -50,6 +50,9 @@ public:
 
 private:
   void add(const device::DispatchCommand &command, const CudaPipeline &pipeline, Launch launch);
+  /// The same as several launches when the grid is larger than CUDA's.
+  void addInPieces(const device::DispatchCommand &command, const CudaPipeline &pipeline,
+                   const Launch &launch);
 
   LaunchPlan &plan_;
   bool concurrent_ = false;

@@ -140,11 +140,8 @@ private:
     auto text = [](const std::string &s) { return NS::String::string(s.c_str(), NS::UTF8StringEncoding); };
     if (!library) {
       std::stringstream source;
-      // Kernels of the engine are one text that begins with the formats.
-      for (const std::string &part : {std::string("formats"), file}) {
-        std::ifstream stream(std::string(PEWTER_SOURCE_DIR) + "/kernels/" + part + ".metal");
-        source << stream.rdbuf();
-      }
+      std::ifstream stream(std::string(PEWTER_SOURCE_DIR) + "/kernels/" + file + ".metal");
+      source << stream.rdbuf();
       auto options = NS::TransferPtr(MTL::CompileOptions::alloc()->init());
       options->setFastMathEnabled(false);
       library = NS::TransferPtr(device_->newLibrary(text(source.str()), options.get(), &error));
@@ -194,6 +191,8 @@ private:
     MTL::Size all(n, 1, 1), line(256, 1, 1);
     kernel("pointwise_batch", "saxpy", {{0, random(n)}, {1, random(n)}},
            {{2, bytesOf(1.7f)}, {3, count}}, 1, all, line, true);
+    kernel("pointwise_batch", "saxpy_4", {{0, random(n)}, {1, random(n)}},
+           {{2, bytesOf(1.7f)}, {3, count}}, 1, MTL::Size((n + 3) / 4, 1, 1), line, true);
     kernel("pointwise_batch", "sigmoid_gate_inplace", {{0, random(n)}, {1, random(n)}}, {{2, count}}, 0, all,
            line, true);
     kernel("pointwise_batch", "residual_add_batch", {{0, random(n)}, {1, random(n)}}, {{2, count}}, 0, all,
@@ -209,6 +208,10 @@ private:
     kernel("norm_batch", "rms_norm_batch",
            {{0, random(rows * width)}, {1, random(width)}, {2, random(rows * width)}},
            {{3, bytesOf(width)}, {4, bytesOf(1e-5f)}}, 2, MTL::Size(rows, 1, 1), MTL::Size(128, 1, 1), false, 32);
+    for (uint32_t wide : {6656u, 9000u})
+      kernel("norm_batch", "rms_norm_batch_8sg",
+             {{0, random(rows * wide)}, {1, random(wide)}, {2, random(rows * wide)}},
+             {{3, bytesOf(wide)}, {4, bytesOf(1e-5f)}}, 2, MTL::Size(rows, 1, 1), MTL::Size(256, 1, 1), false, 48);
     for (uint32_t kept : {2u, 4u})
       kernel("norm_batch", "fused_norm_residual_rms_norm_32sg",
              {{0, random(rows * width)}, {1, random(width)}, {2, random(rows * width)}, {3, random(width)},

@@ -109,7 +109,7 @@ Driver makeDriver() {
     state->functions.push_back(std::make_unique<std::string>(name));
     FAKE("cuModuleGetFunction", *function = reinterpret_cast<CuFunction>(state->functions.back().get()));
   };
-  d.functionAttribute = [](int *value, int, CuFunction) { FAKE("cuFuncGetAttribute", *value = 1024); };
+  d.functionAttribute = [](int *value, int, CuFunction) { FAKE("cuFuncGetAttribute", *value = state->fake.maxThreads); };
   d.setFunctionAttribute = [](CuFunction, int, int) { FAKE("cuFuncSetAttribute", (void)0); };
   d.createStream = [](CuStream *stream, unsigned) { FAKE("cuStreamCreate", *stream = handle<CuStream>()); };
   d.destroyStream = [](CuStream) { FAKE("cuStreamDestroy", (void)0); };

@@ -32,6 +32,7 @@ struct FakeCuda {
   std::map<std::string, int> failures;  ///< Call -> result that it gives from now on.
   unsigned parameterCount = 0;          ///< Number of u64 parameters of every kernel.
   int deviceCount = 1;
+  int maxThreads = 1024;                ///< In a block, of every kernel.
 
   size_t count(const std::string &call) const;
 };

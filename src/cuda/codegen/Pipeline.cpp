@@ -7,6 +7,7 @@
 #include "cuda/codegen/transform/LowerMatrix.h"
 #include "cuda/codegen/transform/LowerSimdgroup.h"
 #include "cuda/codegen/transform/MakeEntry.h"
+#include "cuda/codegen/transform/Reconverge.h"
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -65,6 +66,7 @@ Result<void> lower(air::ir::CanonicalKernel &kernel, TargetMachine &machine) {
   passes.addPass(GlobalDCEPass());
   // After inlining, which shows where pointers come from.
   passes.addPass(GuardAlignment());
+  passes.addPass(createModuleToFunctionPassAdaptor(Reconverge()));
   // LLVM's own pipeline: here a lane is a thread, so nothing that it does to control flow hurts.
   passes.addPass(builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3));
   passes.run(module, modules);

@@ -32,8 +32,8 @@ Result<std::unique_ptr<TargetMachine>> makeNvptxTarget(uint32_t architecture) {
   if (!target)
     return fail(ErrorKind::Internal, "LLVM has no NVPTX target: {}.", message);
   TargetOptions options;
-  // Only operations that carry `contract` may fuse.
-  options.AllowFPOpFusion = FPOpFusion::Standard;
+  // Only operations that carry `contract` may fuse: fmuladd does not, as on the other devices.
+  options.AllowFPOpFusion = FPOpFusion::Strict;
   std::string features = architecture >= 100 ? "+ptx86" : "+ptx80";
   return std::unique_ptr<TargetMachine>(
       target->createTargetMachine(triple, fmt::format("sm_{}", architecture), features, options,
