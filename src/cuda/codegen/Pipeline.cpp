@@ -64,9 +64,10 @@ Result<void> lower(air::ir::CanonicalKernel &kernel, TargetMachine &machine) {
   passes.addPass(LowerAtomics());
   passes.addPass(AlwaysInlinerPass());
   passes.addPass(GlobalDCEPass());
-  // After inlining, which shows where pointers come from.
-  passes.addPass(GuardAlignment());
   passes.addPass(createModuleToFunctionPassAdaptor(Reconverge()));
+  // After inlining, which shows where pointers come from; and after Reconverge, whose waits would keep
+  // LLVM from taking a guard out of a loop.
+  passes.addPass(GuardAlignment());
   // LLVM's own pipeline: here a lane is a thread, so nothing that it does to control flow hurts.
   passes.addPass(builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3));
   passes.run(module, modules);

@@ -20,15 +20,22 @@ using namespace llvm;
 
 namespace {
 
-bool lanesWorkTogether(const Function &function) {
-  for (const Instruction &instruction : instructions(function))
-    if (auto *call = dyn_cast<IntrinsicInst>(&instruction)) {
-      StringRef name = call->getCalledFunction()->getName();
-      if (name.starts_with("llvm.nvvm.shfl") || name.starts_with("llvm.nvvm.vote") ||
-          name.starts_with("llvm.nvvm.activemask"))
-        return true;
-    }
-  return false;
+bool isCollective(const Instruction &instruction) {
+  auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  if (!call)
+    return false;
+  StringRef name = call->getCalledFunction()->getName();
+  return name.starts_with("llvm.nvvm.shfl") || name.starts_with("llvm.nvvm.vote") ||
+         name.starts_with("llvm.nvvm.activemask");
+}
+
+/// The first collective of each block that has one.
+SmallVector<Instruction *> firstCollectives(Function &function) {
+  SmallVector<Instruction *> found;
+  for (BasicBlock &block : function)
+    if (auto first = find_if(block, isCollective); first != block.end())
+      found.push_back(&*first);
+  return found;
 }
 
 /// The D of the head comment, or null.
@@ -55,7 +62,7 @@ BasicBlock *meetingOf(BasicBlock *block, const DominatorTree &dominators, const 
 } // namespace
 
 PreservedAnalyses Reconverge::run(Function &function, FunctionAnalysisManager &analyses) {
-  if (function.isDeclaration() || !lanesWorkTogether(function))
+  if (function.isDeclaration() || firstCollectives(function).empty())
     return PreservedAnalyses::all();
   LoopSimplifyPass().run(function, analyses);
   DominatorTree dominators(function);
@@ -66,21 +73,35 @@ PreservedAnalyses Reconverge::run(Function &function, FunctionAnalysisManager &a
     if (BasicBlock *from = meetingOf(&block, dominators, after, loops))
       meetings.push_back({&block, from});
 
+  SmallVector<Instruction *> collectives = firstCollectives(function);
   IRBuilder<> builder(function.getContext());
   DenseMap<BasicBlock *, CallInst *> masks;
   SmallVector<std::pair<CallInst *, BasicBlock *>> waits;
-  for (auto [block, from] : meetings) {
-    CallInst *&mask = masks[from];
+  auto maskAt = [&](BasicBlock *block) {
+    CallInst *&mask = masks[block];
     if (!mask) {
-      builder.SetInsertPoint(from, from->getFirstInsertionPt());
+      builder.SetInsertPoint(block, block->getFirstInsertionPt());
       mask = builder.CreateIntrinsic(Intrinsic::nvvm_activemask, ArrayRef<Type *>(), ArrayRef<Value *>());
     }
+    return mask;
+  };
+  auto wait = [&](CallInst *mask) {
+    return builder.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, ArrayRef<Type *>(), {mask});
+  };
+  // Within a block too: later passes put small branches of their own into it.
+  for (Instruction *collective : collectives) {
+    CallInst *mask = maskAt(collective->getParent());
+    builder.SetInsertPoint(collective);
+    wait(mask);
+  }
+  for (auto [block, from] : meetings) {
+    CallInst *mask = maskAt(from);
     builder.SetInsertPoint(block, block->getFirstInsertionPt());
-    waits.push_back({builder.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, ArrayRef<Type *>(), {mask}), block});
+    waits.push_back({wait(mask), block});
   }
   // A block that is both waits first.
-  for (auto [wait, block] : waits)
-    wait->moveBefore(*block, block->getFirstInsertionPt());
+  for (auto [call, block] : waits)
+    call->moveBefore(*block, block->getFirstInsertionPt());
   return PreservedAnalyses::none();
 }
 

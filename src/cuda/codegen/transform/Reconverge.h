@@ -5,8 +5,9 @@
 // NVIDIA GPUs each lane goes on by itself, and nothing makes the others come. So where a block is reached
 // by every lane of an earlier one, the lanes that were active there are waited for.
 //
-// Only in kernels in which lanes work together. Runs after everything that makes branches, and before
-// LLVM's pipeline, which leaves convergent calls in their place.
+// Only in kernels in which lanes work together. Runs when collectives have become intrinsics, so that it
+// sees the branches of their lowering, and before LLVM's pipeline, which leaves convergent calls in their
+// place.
 #pragma once
 #include <llvm/IR/PassManager.h>
 
