@@ -8,13 +8,16 @@
 // matmul_<format>_32o32r: a SIMD group makes 32 outputs of all rows. It decodes 32 x 64 weights to
 // threadgroup memory, then walks the batch: the 64 x 32 activations of a tile stay in the first cache
 // while four sets of eight outputs use them. Eight sums of 32 lanes are sixteen 512-bit registers: enough
-// to hide the latency of the multiply-add, and each activation that is loaded serves eight of them.
+// to hide the latency of the multiply-add, and each activation that is loaded serves eight of them. Where
+// a SIMD group's value takes more registers, matmul_<format>_32o32r_2 sums two outputs at a time; the
+// bits are the same.
 // Launch: ceil(outputs / 32) threadgroups of 32 threads; args.rows is the batch rounded up to tiles.
 #include "formats.metal"
 
-constant constexpr uint kTileOutputs = 32, kOutputs = 8, kTileInputs = 64;
+constant constexpr uint kTileOutputs = 32, kTileInputs = 64;
 
-/// Adds `depth` inputs to eight outputs of one tile of rows. `out` is element (first output, lane).
+/// Adds `depth` inputs to kOutputs outputs of one tile of rows. `out` is element (first output, lane).
+template <uint kOutputs>
 static inline void multiplyTile(threadgroup const float *w, device const float *x, device float *out,
                                 uint depth, bool begins, float scale) {
   float sums[kOutputs];
@@ -29,7 +32,7 @@ static inline void multiplyTile(threadgroup const float *w, device const float *
     out[o * 32u] = sums[o] * scale;
 }
 
-/// The same for the last outputs of a matrix, fewer than eight.
+/// The same for the last outputs of a matrix, fewer than kOutputs.
 static inline void multiplyRest(threadgroup const float *w, device const float *x, device float *out,
                                 uint depth, bool begins, float scale, uint outputs) {
   for (uint o = 0; o < outputs; ++o) {
@@ -41,6 +44,7 @@ static inline void multiplyRest(threadgroup const float *w, device const float *
 }
 
 /// Walks the batch with the decoded weights of inputs [begin, begin + depth).
+template <uint kOutputs>
 static inline void multiplyAll(threadgroup const float *tile, device const float *x, device float *y,
                                constant MatrixArguments &args, uint first, uint begin, uint depth, uint lane) {
   const bool begins = begin == 0u;
@@ -50,7 +54,7 @@ static inline void multiplyAll(threadgroup const float *tile, device const float
     device float *out = y + (ulong(r) * args.outputs + first) * 32u + lane;
     for (uint o = 0; o < kTileOutputs; o += kOutputs) {
       if (first + o + kOutputs <= args.outputs)
-        multiplyTile(tile + o * kTileInputs, column, out + o * 32u, depth, begins, scale);
+        multiplyTile<kOutputs>(tile + o * kTileInputs, column, out + o * 32u, depth, begins, scale);
       else if (first + o < args.outputs)
         multiplyRest(tile + o * kTileInputs, column, out + o * 32u, depth, begins, scale,
                      args.outputs - first - o);
@@ -58,7 +62,7 @@ static inline void multiplyAll(threadgroup const float *tile, device const float
   }
 }
 
-template <typename Format>
+template <typename Format, uint kOutputs>
 static inline void matmul(device const uchar *weights, device const float *x, device float *y,
                           constant MatrixArguments &args, threadgroup float *tile, uint group, uint lane) {
   const uint first = group * kTileOutputs;
@@ -73,19 +77,21 @@ static inline void matmul(device const uchar *weights, device const float *x, de
       }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    multiplyAll(tile, x, y, args, first, begin, depth, lane);
+    multiplyAll<kOutputs>(tile, x, y, args, first, begin, depth, lane);
     simdgroup_barrier(mem_flags::mem_threadgroup);
   }
 }
 
-#define MATMUL(format, Format)                                                                       \
-  kernel void matmul_##format##_32o32r(                                                              \
+#define MATMUL_SHAPE(name, Format, kOutputs)                                                         \
+  kernel void name(                                                                                  \
       device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],                \
       device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],                   \
       uint group [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]]) {        \
     threadgroup float tile[kTileOutputs * kTileInputs];                                              \
-    matmul<Format>(weights, x, y, args, tile, group, lane);                                          \
+    matmul<Format, kOutputs>(weights, x, y, args, tile, group, lane);                                \
   }
+#define MATMUL(format, Format)                                                                       \
+  MATMUL_SHAPE(matmul_##format##_32o32r, Format, 8) MATMUL_SHAPE(matmul_##format##_32o32r_2, Format, 2)
 
 MATMUL(f32, FormatF32)
 MATMUL(f16, FormatF16)
@@ -99,12 +105,10 @@ MATMUL(q5_k, FormatQ5_K)
 MATMUL(q6_k, FormatQ6_K)
 
 /// NVFP4 with its block scales at slot 4.
-kernel void matmul_nvfp4_32o32r(device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],
-                                device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],
-                                device const uchar *scales [[buffer(4)]],
-                                uint group [[threadgroup_position_in_grid]],
-                                uint lane [[thread_index_in_simdgroup]]) {
-  threadgroup float tile[kTileOutputs * kTileInputs];
+template <uint kOutputs>
+static inline void matmulNvfp4(device const uchar *weights, device const uchar *scales, device const float *x,
+                               device float *y, constant MatrixArguments &args, threadgroup float *tile,
+                               uint group, uint lane) {
   const uint first = group * kTileOutputs;
   for (uint begin = 0; begin < args.inputs; begin += kTileInputs) {
     const uint depth = min(kTileInputs, args.inputs - begin);
@@ -119,7 +123,18 @@ kernel void matmul_nvfp4_32o32r(device const uchar *weights [[buffer(0)]], devic
       }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    multiplyAll(tile, x, y, args, first, begin, depth, lane);
+    multiplyAll<kOutputs>(tile, x, y, args, first, begin, depth, lane);
     simdgroup_barrier(mem_flags::mem_threadgroup);
   }
 }
+#define MATMUL_NVFP4(name, kOutputs)                                                                 \
+  kernel void name(device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],   \
+                   device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],      \
+                   device const uchar *scales [[buffer(4)]],                                         \
+                   uint group [[threadgroup_position_in_grid]],                                      \
+                   uint lane [[thread_index_in_simdgroup]]) {                                        \
+    threadgroup float tile[kTileOutputs * kTileInputs];                                              \
+    matmulNvfp4<kOutputs>(weights, scales, x, y, args, tile, group, lane);                           \
+  }
+MATMUL_NVFP4(matmul_nvfp4_32o32r, 8)
+MATMUL_NVFP4(matmul_nvfp4_32o32r_2, 2)

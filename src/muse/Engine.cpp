@@ -71,7 +71,16 @@ Result<void> Engine::buildKernels() {
     names.emplace_back(name);
   for (const char *name : {"kv_stage_", "kv_publish_", "attention_tiles_"})
     names.push_back(name + kv);
-  auto matmulName = [&](TensorType type) { return fmt::format("matmul_{}_32o32r", formatName(type)); };
+  // Eight sums of a SIMD group are as many registers as a processor with 512-bit vectors has to spare.
+  if (options_.matmulOutputs == 0)
+    options_.matmulOutputs =
+        context_->geometry() == Geometry::Cpu && !context_->deviceName().contains("avx512") ? 2 : 8;
+  if (options_.matmulOutputs != 8 && options_.matmulOutputs != 2)
+    return fail(ErrorKind::Validation, "A matmul of [{}] outputs at a time was asked for; 8 and 2 exist.",
+                options_.matmulOutputs);
+  auto matmulName = [&](TensorType type) {
+    return fmt::format("matmul_{}_32o32r{}", formatName(type), options_.matmulOutputs == 2 ? "_2" : "");
+  };
   auto matvecName = [&](TensorType type) {
     return fmt::format("matvec_{}_{}", formatName(type), options_.matvec);
   };

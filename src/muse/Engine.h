@@ -31,6 +31,8 @@ struct EngineOptions {
   /// Rows per SIMD group and SIMD groups per threadgroup of matvec kernels: "1r1s", "2r1s", "4r2s";
   /// "" takes what suits the device.
   std::string matvec = {};
+  /// Outputs that a matmul of prefill sums at a time, 8 or 2; 0 takes what suits the device.
+  uint32_t matmulOutputs = 0;
   /// Told the fraction of the kernels that are built, when that takes compiling.
   std::function<void(double)> progress = {};
 };

@@ -178,6 +178,23 @@ TEST(Sequences, CancelledDecodeLeavesTheSequenceUsable) {
   EXPECT_EQ(stopped->save(), whole->save());
 }
 
+TEST(Sequences, NarrowMatmulsHaveTheBitsOfWideOnes) {
+  for (auto type : {TensorType::F32, TensorType::Q8_0, TensorType::Q6_K}) {
+    auto model = testing::modelOf(
+        {.hidden = 256, .heads = 4, .kvHeads = 2, .headDim = 64, .ffn = 768, .vocabMerges = 5, .type = type});
+    auto wide = testing::makeEngine(model, MathMode::Strict, {.matmulOutputs = 8});
+    auto narrow = testing::makeEngine(model, MathMode::Strict, {.matmulOutputs = 2});
+    auto a = testing::sequenceOf(wide), b = testing::sequenceOf(narrow);
+    auto ids = randomTokens(90, wide->config().vocab);
+    ASSERT_TRUE(a->prefill(ids, {}));
+    ASSERT_TRUE(b->prefill(ids, {}));
+    EXPECT_TRUE(std::ranges::equal(a->logits(), b->logits())) << nameOf(type);
+    EXPECT_EQ(a->save(), b->save()) << nameOf(type);
+  }
+  EXPECT_FALSE(muse::Engine::create(testing::contextOf(MathMode::Strict), testing::modelOf(SmallModel{}),
+                                    {.matmulOutputs = 3}));
+}
+
 // Perplexity comes from whole chunks; the plain way is a token at a time.
 TEST(Sequences, PerplexityIsThatOfSingleSteps) {
   auto engine = testing::engineOf("glimmer-tiny-q8_0.gguf");
