@@ -63,12 +63,71 @@ std::unique_ptr<llvm::MemoryBuffer> bufferOf(std::string_view text, llvm::String
                                           /*RequiresNullTerminator=*/false);
 }
 
+/// The two files of the library. LLVM's own file system in memory hashes every file, which would read
+/// the whole precompiled library; a small kernel needs a few pages of it.
+class PreludeFiles final : public llvm::vfs::FileSystem {
+public:
+  explicit PreludeFiles(const Prelude &prelude) : prelude_(prelude) {}
+
+  llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine &path) override {
+    const std::optional<std::string_view> contents = find(path);
+    if (!contents)
+      return std::make_error_code(std::errc::no_such_file_or_directory);
+    return statusOf(path, *contents);
+  }
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>>
+  openFileForRead(const llvm::Twine &path) override {
+    const std::optional<std::string_view> contents = find(path);
+    if (!contents)
+      return std::make_error_code(std::errc::no_such_file_or_directory);
+    return std::make_unique<OpenFile>(statusOf(path, *contents), *contents);
+  }
+  llvm::vfs::directory_iterator dir_begin(const llvm::Twine &, std::error_code &error) override {
+    error = std::make_error_code(std::errc::no_such_file_or_directory);
+    return {};
+  }
+  llvm::ErrorOr<std::string> getCurrentWorkingDirectory() const override { return std::string("/"); }
+  std::error_code setCurrentWorkingDirectory(const llvm::Twine &) override { return {}; }
+
+private:
+  class OpenFile final : public llvm::vfs::File {
+  public:
+    OpenFile(llvm::vfs::Status status, std::string_view contents)
+        : status_(std::move(status)), contents_(contents) {}
+    llvm::ErrorOr<llvm::vfs::Status> status() override { return status_; }
+    llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>
+    getBuffer(const llvm::Twine &name, int64_t, bool, bool) override {
+      return bufferOf(contents_, name.str());
+    }
+    std::error_code close() override { return {}; }
+
+  private:
+    llvm::vfs::Status status_;
+    std::string_view contents_;
+  };
+
+  std::optional<std::string_view> find(const llvm::Twine &path) const {
+    llvm::SmallString<64> storage;
+    const llvm::StringRef name = path.toStringRef(storage);
+    if (name == kPreludePath)
+      return prelude_.text;
+    if (name == kPrecompiledPath && !prelude_.precompiled.empty())
+      return prelude_.precompiled;
+    return std::nullopt;
+  }
+  static llvm::vfs::Status statusOf(const llvm::Twine &path, std::string_view contents) {
+    constexpr uint64_t kOwnFiles = uint64_t(-2); // No device of the system has this number.
+    return {path, llvm::sys::fs::UniqueID(kOwnFiles, uint64_t(reinterpret_cast<uintptr_t>(contents.data()))),
+            llvm::sys::TimePoint<>(), 0, 0, contents.size(),
+            llvm::sys::fs::file_type::regular_file, llvm::sys::fs::perms::all_read};
+  }
+
+  Prelude prelude_;
+};
+
 IntrusiveRefCntPtr<llvm::vfs::FileSystem> fileSystemFor(const compiler::SourceRequest &request,
                                                         const Prelude &prelude) {
   auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
-  memory->addFile(kPreludePath, 0, bufferOf(prelude.text, kPreludePath));
-  if (!prelude.precompiled.empty())
-    memory->addFile(kPrecompiledPath, 0, bufferOf(prelude.precompiled, kPrecompiledPath));
   for (const char *header : kHeaders)
     memory->addFile(fmt::format("{}/{}", kHeaderFolder, header), 0, bufferOf("", header));
   for (const char *header : kSimdHeaders)
@@ -79,6 +138,7 @@ IntrusiveRefCntPtr<llvm::vfs::FileSystem> fileSystemFor(const compiler::SourceRe
   auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(
       llvm::vfs::createPhysicalFileSystem());
   overlay->pushOverlay(memory);
+  overlay->pushOverlay(llvm::makeIntrusiveRefCnt<PreludeFiles>(prelude));
   return overlay;
 }
 

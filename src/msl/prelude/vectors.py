@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """vec<T,N> and packed_vec<T,N>. A vec is a union of clang's vector and of real scalar members:
 as members, components can be written in dependent code and a component store stays a scalar store.
+The union is vec itself: to instantiate a method that goes through an unnamed member, clang reads all
+members of the precompiled class, which takes longer than everything else about a small kernel.
 Swizzles are properties with one getter and, where components are distinct, one setter."""
 import itertools
 
@@ -51,10 +53,9 @@ def swizzles(n, get, put):
 
 
 def vector(n):
-    out(f"template<class T> struct vec<T,{n}> {{")
+    out(f"template<class T> union vec<T,{n}> {{")
     out(f"typedef __ev<T,{n}> __v_t; typedef T value_type; static constexpr constant uint __n = {n};")
-    out(f'union {{ __v_t __v; struct {{ T {",".join("xyzw"[:n])}; }}; '
-        f'struct {{ T {",".join("rgba"[:n])}; }}; }};')
+    out(f'__v_t __v; struct {{ T {",".join("xyzw"[:n])}; }}; struct {{ T {",".join("rgba"[:n])}; }};')
     out(f"struct __raw {{}}; {AI} vec() = default;")
     out(f"{AI} constexpr vec(__raw, __v_t v) : __v(v) {{}}")
     out(f"{AI} constexpr vec(T s) : __v((__v_t)({ELEMENT})s) {{}}")
@@ -157,7 +158,7 @@ def generate():
     out("template<class T> struct __st { typedef T type; }; "
         "template<> struct __st<bool> { typedef unsigned char type; };")
     out("template<class T,int N> using __ev = typename __st<T>::type __attribute__((ext_vector_type(N)));")
-    out("template<class T,int N> struct vec; template<class T,int N> struct packed_vec;")
+    out("template<class T,int N> union vec; template<class T,int N> struct packed_vec;")
     for n in (2, 3, 4):
         vector(n)
     for n in (2, 3, 4):
