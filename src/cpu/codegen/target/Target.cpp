@@ -17,6 +17,7 @@
 #include "cpu/codegen/target/LinkBlob.h"
 #include "cpu/codegen/target/LowerArithmetic.h"
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/CodeGen/Passes.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -144,6 +145,18 @@ void setAttributes(llvm::Function &function, const Traits &traits) {
   function.addFnAttr(llvm::Attribute::NoUnwind);
 }
 
+/// Leaves the scheduler out. On code as wide as ours it moves loads up until registers run out, and the
+/// spills cost more than the order gains: the processor looks ahead further than a schedule does.
+class CodePasses final : public llvm::legacy::PassManager {
+public:
+  void add(llvm::Pass *pass) override {
+    if (pass->getPassID() == &llvm::MachineSchedulerID)
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+};
+
 Result<llvm::SmallVector<char, 0>> emit(llvm::Module &module, TargetKind kind,
                                         llvm::CodeGenOptLevel level, llvm::CodeGenFileType type) {
   PEWTER_TRY(auto machine, createTargetMachine(kind, level));
@@ -153,7 +166,7 @@ Result<llvm::SmallVector<char, 0>> emit(llvm::Module &module, TargetKind kind,
 
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream stream(out);
-  llvm::legacy::PassManager passes;
+  CodePasses passes;
   if (machine->addPassesToEmitFile(passes, stream, nullptr, type))
     return fail(ErrorKind::Internal, "LLVM cannot emit code for target [{}].",
                 machine->getTargetTriple().str());
