@@ -91,7 +91,7 @@ Result<void> KernelEmitter::emit(const Launch &launch, BasicBlock *start, BasicB
   const ControlDivergence &control = uniformity_.control();
   PEWTER_TRY_VOID(findRegions());
   findFastBlocks();
-  countMultiplications();
+  countMatrices();
 
   builder_.SetInsertPoint(start);
   mask_ = builder_.fullMask();
@@ -227,7 +227,6 @@ void KernelEmitter::emitChainEntry(BasicBlock *block) {
 
 void KernelEmitter::emitBody(BasicBlock *block) {
   current_.clear();
-  spilledMatrices_.clear();
   fetchedGroups_.clear();
   prefetched_.clear();
   block_ = block;
@@ -238,8 +237,12 @@ void KernelEmitter::emitBody(BasicBlock *block) {
         groupOf_[load] = {&group, offset};
   }
   for (Instruction &instruction : *block)
-    if (!isa<PHINode>(instruction) && !instruction.isTerminator() && !error_)
+    if (!isa<PHINode>(instruction) && !instruction.isTerminator() && !error_) {
+      if (endsMatrixWork(instruction))
+        emitMatrixWork();
       emitInstruction(instruction);
+    }
+  emitMatrixWork();
   for (const PHINode *phi : resets_[block])
     poisonSlot(slots_.find(phi)->second);
 }
@@ -383,8 +386,12 @@ SmallVector<KernelEmitter::PhiValue, 4> KernelEmitter::collectPhis(BasicBlock *f
     const Value *incoming = phi.getIncomingValueForBlock(from);
     if (isa<UndefValue>(incoming))
       continue;
+    const Slot &slot = slots_.find(&phi)->second;
+    if (auto shared = slots_.find(incoming);
+        shared != slots_.end() && shared->second.memory == slot.memory)
+      continue; // A product that was added to the sum's own memory.
     LaneValue given = get(incoming);
-    const LaneValue &prototype = slots_.find(&phi)->second.prototype;
+    const LaneValue &prototype = slot.prototype;
     if (prototype.whole) {
       if (!given.whole)
         given.whole = part(given, 0).scalar; // Uniform by agreement of literals.

@@ -1,27 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// simdgroup_matrix: <64 x T> is one 8x8 matrix of the whole SIMD group, row after row, and uniform.
-// A lane owns two neighbouring elements of it: with q = lane / 4, row (q & 4) + lane / 2 % 4 and
-// columns (q & 2) * 2 + lane % 2 * 2 and the next; thread_elements are extractelement and
-// insertelement of 0 and 1. Multiplication broadcasts elements of A from the stack, which costs load
-// ports only, and runs down k in fused steps; Vectorize.h states the order.
+// simdgroup_matrix: <64 x T> is one 8x8 matrix of the whole SIMD group, row after row, and uniform. The
+// emitter works on its pieces of a register each: two rows where registers hold sixteen floats, else
+// one. A lane owns two neighbouring elements: with q = lane / 4, row (q & 4) + lane / 2 % 4 and columns
+// (q & 2) * 2 + lane % 2 * 2 and the next; thread_elements are extractelement and insertelement of 0
+// and 1. Products are in EmitMatrixMultiply.cpp.
 #include "cpu/codegen/transform/KernelEmitter.h"
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 
 using namespace llvm;
 
 namespace pewter::cpu::codegen {
 
-/// With more multiplications than this they are calls: code generation time goes with their number.
-static constexpr unsigned kMaxInlineMultiplications = 40;
+KernelEmitter::Pieces KernelEmitter::piecesOf(Value *matrix) {
+  if (auto known = pieces_.find(matrix); known != pieces_.end())
+    return known->second;
+  Pieces pieces;
+  for (unsigned row = 0; row < 8; row += rowsPerPiece())
+    pieces.push_back(builder_.slice(matrix, row * 8, rowsPerPiece() * 8));
+  return pieces;
+}
 
-void KernelEmitter::countMultiplications() {
-  for (const Instruction &instruction : instructions(uniformity_.function()))
-    if (auto *call = dyn_cast<CallInst>(&instruction); call && call->getCalledFunction())
-      multiplications_ += call->getCalledFunction()->getName().starts_with(
-          "air.simdgroup_matrix_8x8_multiply_accumulate");
+Value *KernelEmitter::matrixOf(const Pieces &pieces) {
+  Value *matrix = builder_.concatenate(pieces);
+  if (!isa<Constant>(matrix))
+    pieces_[matrix] = pieces;
+  return matrix;
+}
+
+KernelEmitter::Pieces KernelEmitter::widened(Pieces pieces) {
+  for (Value *&piece : pieces) {
+    auto *type = cast<FixedVectorType>(piece->getType());
+    if (!type->getElementType()->isFloatTy())
+      piece = builder_.CreateFPExt(
+          piece, FixedVectorType::get(builder_.getFloatTy(), type->getNumElements()));
+  }
+  return pieces;
+}
+
+Value *KernelEmitter::rowAddress(const MatrixRows &rows, unsigned row) {
+  return builder_.CreatePtrAdd(rows.address,
+                               builder_.CreateMul(rows.pitch, builder_.getInt64(row)));
+}
+
+KernelEmitter::Pieces KernelEmitter::loadMatrix(const MatrixRows &rows) {
+  auto *type = FixedVectorType::get(rows.element, 8);
+  Align alignment(layout_.getTypeStoreSize(rows.element).getFixedValue());
+  Pieces pieces;
+  for (unsigned row = 0; row < 8; row += rowsPerPiece()) {
+    SmallVector<Value *, 2> parts;
+    for (unsigned i = 0; i < rowsPerPiece(); ++i)
+      parts.push_back(builder_.CreateAlignedLoad(type, rowAddress(rows, row + i), alignment));
+    pieces.push_back(builder_.concatenate(parts));
+  }
+  return pieces;
 }
 
 static unsigned fragmentElement(unsigned lane, unsigned index) {
@@ -104,8 +137,13 @@ bool KernelEmitter::emitMatrixMemory(CallInst &call, bool isStore) {
     Value *x = builder_.CreateExtractElement(origin, uint64_t(0));
     Value *y = builder_.CreateExtractElement(origin, uint64_t(1));
     start = builder_.CreateAdd(builder_.CreateMul(y, second), x);
-    row = builder_.CreateSelect(transposed, one, second);
-    column = builder_.CreateSelect(transposed, second, one);
+    if (auto *literal = dyn_cast<ConstantInt>(transposed)) { // The builder folds no such select.
+      row = literal->isOne() ? one : second;
+      column = literal->isOne() ? second : one;
+    } else {
+      row = builder_.CreateSelect(transposed, one, second);
+      column = builder_.CreateSelect(transposed, second, one);
+    }
   }
   auto isOne = [](Value *value) {
     auto *literal = dyn_cast<ConstantInt>(value);
@@ -115,13 +153,18 @@ bool KernelEmitter::emitMatrixMemory(CallInst &call, bool isStore) {
     return builder_.CreatePtrAdd(base, builder_.CreateMul(index, builder_.getInt64(bytes)));
   };
   bool byRows = isOne(column), byColumns = !byRows && isOne(row);
+  if (byRows && !isStore) { // Loaded where it is needed.
+    waitingLoads_[&call] = {place(start), builder_.CreateMul(row, builder_.getInt64(bytes)), element};
+    return true;
+  }
   Value *matrix = isStore ? uniform(call.getArgOperand(0)) : nullptr;
   if (byRows || byColumns) {
     Value *pitch = byRows ? row : column;
     SmallVector<Value *, 8> rows;
     if (isStore) {
-      for (unsigned r = 0; r < 8; ++r)
-        rows.push_back(builder_.slice(matrix, r * 8, 8));
+      for (Value *piece : piecesOf(matrix))
+        for (unsigned r = 0; r < rowsPerPiece(); ++r)
+          rows.push_back(builder_.slice(piece, r * 8, 8));
       if (byColumns)
         rows = transpose(builder_, std::move(rows));
     }
@@ -136,7 +179,10 @@ bool KernelEmitter::emitMatrixMemory(CallInst &call, bool isStore) {
       return true;
     if (byColumns)
       rows = transpose(builder_, std::move(rows));
-    defineUniform(call, builder_.concatenate(rows));
+    Pieces pieces;
+    for (unsigned r = 0; r < 8; r += rowsPerPiece())
+      pieces.push_back(builder_.concatenate(ArrayRef(rows).slice(r, rowsPerPiece())));
+    defineUniform(call, matrixOf(pieces));
     return true;
   }
   if (!isStore)
@@ -155,112 +201,6 @@ bool KernelEmitter::emitMatrixMemory(CallInst &call, bool isStore) {
   if (!isStore)
     defineUniform(call, matrix);
   return true;
-}
-
-/// D = A * B + C on rows of floats: `a` is the address of 64 floats, `b` and `c` are the rows. Eight
-/// sums grow side by side, which hides the latency of fused multiply-add; elements of A are broadcast
-/// by loads, which are free beside it.
-static LaneBuilder::Values multiplyRows(IRBuilder<> &builder, Value *a, ArrayRef<Value *> b,
-                                        LaneBuilder::Values sums) {
-  Type *real = builder.getFloatTy();
-  for (unsigned k = 0; k < 8; ++k)
-    for (unsigned r = 0; r < 8; ++r) {
-      Value *scalar = builder.CreateAlignedLoad(
-          real, builder.CreatePtrAdd(a, builder.getInt64((r * 8 + k) * 4)), Align(4));
-      sums[r] = builder.CreateIntrinsic(Intrinsic::fma, {b[k]->getType()},
-                                        {builder.CreateVectorSplat(8, scalar), b[k], sums[r]});
-    }
-  return sums;
-}
-
-static Value *rowOf(IRBuilder<> &builder, Value *base, unsigned row) {
-  return builder.CreatePtrAdd(base, builder.getInt64(row * 32));
-}
-
-/// void (sums, a, b): the same in memory, for kernels with so many multiplications that code size
-/// counts.
-static Function *multiplyFunction(Function &user) {
-  constexpr char kName[] = "pewter_multiply";
-  Module &module = *user.getParent();
-  if (Function *known = module.getFunction(kName))
-    return known;
-  LLVMContext &context = module.getContext();
-  IRBuilder<> builder(context);
-  Type *pointer = builder.getPtrTy();
-  auto *type = FunctionType::get(builder.getVoidTy(), {pointer, pointer, pointer}, false);
-  auto *function = Function::Create(type, GlobalValue::InternalLinkage, kName, module);
-  function->addFnAttr(Attribute::NoInline);
-  function->addFnAttr(Attribute::NoUnwind);
-  function->addFnAttr("no-builtins");
-  for (const char *key : {"target-cpu", "target-features", "prefer-vector-width",
-                          "min-legal-vector-width", "frame-pointer"})
-    if (user.hasFnAttribute(key))
-      function->addFnAttr(user.getFnAttribute(key));
-  builder.SetInsertPoint(BasicBlock::Create(context, "entry", function));
-  auto *rowType = FixedVectorType::get(builder.getFloatTy(), 8);
-  LaneBuilder::Values sums, b;
-  for (unsigned r = 0; r < 8; ++r) {
-    sums.push_back(builder.CreateAlignedLoad(rowType, rowOf(builder, function->getArg(0), r), Align(32)));
-    b.push_back(builder.CreateAlignedLoad(rowType, rowOf(builder, function->getArg(2), r), Align(32)));
-  }
-  sums = multiplyRows(builder, function->getArg(1), b, std::move(sums));
-  for (unsigned r = 0; r < 8; ++r)
-    builder.CreateAlignedStore(sums[r], rowOf(builder, function->getArg(0), r), Align(32));
-  builder.CreateRetVoid();
-  return function;
-}
-
-/// A matrix as floats on the stack, once a block.
-Value *KernelEmitter::matrixInMemory(const Value *matrix) {
-  Value *&place = spilledMatrices_[matrix];
-  if (place)
-    return place;
-  Type *real = builder_.getFloatTy();
-  auto *wide = FixedVectorType::get(real, 64);
-  Value *value = uniform(matrix);
-  if (value->getType() != wide)
-    value = builder_.CreateFPExt(value, wide);
-  place = stack(ArrayType::get(real, 64), "matrix");
-  for (unsigned r = 0; r < 8; ++r)
-    builder_.CreateAlignedStore(builder_.slice(value, r * 8, 8), rowOf(builder_, place, r),
-                                Align(32));
-  return place;
-}
-
-void KernelEmitter::emitMatrixMultiply(CallInst &call) {
-  Type *real = builder_.getFloatTy();
-  auto *wide = FixedVectorType::get(real, 64);
-  auto *rowType = FixedVectorType::get(real, 8);
-  auto widened = [&](const Value *operand) {
-    Value *value = uniform(operand);
-    return value->getType() == wide ? value : builder_.CreateFPExt(value, wide);
-  };
-  Value *a = matrixInMemory(call.getArgOperand(0));
-  Value *c = widened(call.getArgOperand(2));
-  LaneBuilder::Values rows;
-  if (multiplications_ > kMaxInlineMultiplications) {
-    Value *b = matrixInMemory(call.getArgOperand(1));
-    if (!sums_)
-      sums_ = stack(ArrayType::get(real, 64), "sums");
-    for (unsigned r = 0; r < 8; ++r)
-      builder_.CreateAlignedStore(builder_.slice(c, r * 8, 8), rowOf(builder_, sums_, r),
-                                  Align(32));
-    builder_.CreateCall(multiplyFunction(target_), {sums_, a, b});
-    for (unsigned r = 0; r < 8; ++r)
-      rows.push_back(builder_.CreateAlignedLoad(rowType, rowOf(builder_, sums_, r), Align(32)));
-  } else {
-    Value *b = widened(call.getArgOperand(1));
-    LaneBuilder::Values columns;
-    for (unsigned r = 0; r < 8; ++r) {
-      columns.push_back(builder_.slice(b, r * 8, 8));
-      rows.push_back(builder_.slice(c, r * 8, 8));
-    }
-    rows = multiplyRows(builder_, a, columns, std::move(rows));
-  }
-  Value *result = builder_.concatenate(rows);
-  if (call.getType() != wide)
-    result = builder_.CreateFPTrunc(result, call.getType());
-  defineUniform(call, result);
 }
 
 bool KernelEmitter::emitMatrixCall(CallInst &call, StringRef name) {
@@ -292,7 +232,7 @@ bool KernelEmitter::emitMatrixCall(CallInst &call, StringRef name) {
     return emitMatrixMemory(call, /*isStore=*/true);
   if (!name.starts_with("multiply_accumulate"))
     return false;
-  emitMatrixMultiply(call);
+  addMultiplication(call);
   return true;
 }
 

@@ -19,8 +19,9 @@ KernelEmitter::KernelEmitter(const Uniformity &uniformity, const ThreadgroupLayo
 AllocaInst *KernelEmitter::stack(Type *type, const Twine &name) {
   IRBuilder<> entry(&target_.getEntryBlock(), target_.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
   AllocaInst *memory = entry.CreateAlloca(type, nullptr, name);
-  if (memory->getAlign() < Align(32) && layout_.getTypeAllocSize(type) >= 32)
-    memory->setAlignment(Align(32));
+  Align wide(options_.registerBytes >= 64 && layout_.getTypeAllocSize(type) >= 64 ? 64 : 32);
+  if (memory->getAlign() < wide && layout_.getTypeAllocSize(type) >= 32)
+    memory->setAlignment(wide);
   return memory;
 }
 
@@ -69,6 +70,13 @@ LaneValue KernelEmitter::loadSlot(const Slot &slot) {
         member = builder_.vectorOfBits(member);
     }
   };
+  if (value.whole && isMatrixType(value.whole->getType())) {
+    Pieces pieces;
+    for (AllocaInst *memory : slot.memory)
+      pieces.push_back(builder_.CreateLoad(memory->getAllocatedType(), memory, slot.staysInMemory));
+    value.whole = matrixOf(pieces);
+    return value;
+  }
   load(value.whole);
   for (LanePart &part : value.parts) {
     load(part.scalar);
@@ -88,6 +96,11 @@ void KernelEmitter::storeSlot(Slot &slot, const LaneValue &value) {
       member = builder_.bitsOf(member);
     builder_.CreateStore(member, memory);
   };
+  if (value.whole && isMatrixType(value.whole->getType())) {
+    for (Value *piece : piecesOf(value.whole))
+      builder_.CreateStore(piece, slot.memory[next++], slot.staysInMemory);
+    return;
+  }
   store(value.whole);
   for (const LanePart &part : value.parts) {
     store(part.scalar);
@@ -97,6 +110,8 @@ void KernelEmitter::storeSlot(Slot &slot, const LaneValue &value) {
 }
 
 void KernelEmitter::poisonSlot(const Slot &slot) {
+  if (slot.staysInMemory)
+    return;
   for (AllocaInst *memory : slot.memory)
     builder_.CreateStore(PoisonValue::get(memory->getAllocatedType()), memory);
 }
@@ -115,7 +130,15 @@ KernelEmitter::Slot &KernelEmitter::slotFor(const Value *value, const LaneValue 
     if (isMask)
       slot.bits = slot.memory.back();
   };
-  reserve(prototype.whole);
+  if (prototype.whole && isMatrixType(prototype.whole->getType())) {
+    auto *piece = FixedVectorType::get(prototype.whole->getType()->getScalarType(),
+                                       rowsPerPiece() * 8);
+    for (unsigned row = 0; row < 8; row += rowsPerPiece())
+      slot.memory.push_back(stack(piece));
+    slot.staysInMemory = matricesStayInMemory_;
+  } else {
+    reserve(prototype.whole);
+  }
   for (const LanePart &part : prototype.parts) {
     reserve(part.scalar);
     reserve(part.vector);

@@ -17,7 +17,7 @@
 //                    but for their last iteration.
 //
 // Files: KernelEmitter.cpp values and slots, EmitControl.cpp, EmitInstruction.cpp, EmitMemory.cpp,
-// EmitLoadGroup.cpp, EmitSimdgroup.cpp, EmitMatrix.cpp, EmitAtomic.cpp, EmitBuiltin.cpp. Used once; one thread.
+// EmitLoadGroup.cpp, EmitSimdgroup.cpp, EmitMatrix.cpp, EmitMatrixMultiply.cpp, EmitAtomic.cpp, EmitBuiltin.cpp. Used once; one thread.
 #pragma once
 #include "base/Error.h"
 #include "cpu/codegen/analysis/LoadGroups.h"
@@ -56,6 +56,7 @@ private:
     LaneValue prototype;
     llvm::SmallVector<llvm::AllocaInst *, 4> memory;
     llvm::AllocaInst *bits = nullptr; ///< For a varying i1: its bits.
+    bool staysInMemory = false;       ///< A matrix that no register is kept for.
   };
   LaneValue get(const llvm::Value *value);
   LaneValue constantValue(const llvm::Constant *constant);
@@ -151,6 +152,8 @@ private:
   void emitMemoryIntrinsic(llvm::CallInst &call);
   void emitPrefetch(llvm::CallInst &call);
   llvm::SmallVector<llvm::Value *, 4> loadRecords(const LanePart &pointer, unsigned words);
+  llvm::SmallVector<llvm::Value *, 4> loadScattered(const LanePart &pointer, llvm::Value *offsets,
+                                                    unsigned words);
   const llvm::SmallVector<llvm::Value *, 8> &groupWords(const LoadGroup &group);
   void emitGroupedLoad(llvm::LoadInst &load, const LoadGroup &group, int64_t offset);
   LanePart laneAddress(const LanePart &pointer, const llvm::Value *original);
@@ -165,6 +168,7 @@ private:
                   llvm::ArrayRef<llvm::Value *> values);
   bool storePattern(const LanePart &pointer, const Access &access,
                     llvm::ArrayRef<llvm::Value *> values);
+  bool storeRuns(const LanePart &pointer, const Access &access, llvm::Value *wide);
   void scatter(const LanePart &pointer, const Access &access,
                llvm::ArrayRef<llvm::Value *> values);
   /// Runs `body` with the index (i32) of each active lane, lowest first.
@@ -198,14 +202,38 @@ private:
                               const LanePattern &sources);
   llvm::Value *shuffleVarying(llvm::Value *vector, llvm::Value *sources);
 
-  // --- Matrices (EmitMatrix.cpp), atomics (EmitAtomic.cpp), the runtime (EmitBuiltin.cpp).
+  // --- Matrices (EmitMatrix.cpp, EmitMatrixMultiply.cpp).
+  using Pieces = llvm::SmallVector<llvm::Value *, 8>;
+  /// Rows in memory: element (r, c) is at address + r * pitch bytes + c elements.
+  struct MatrixRows {
+    llvm::Value *address = nullptr;
+    llvm::Value *pitch = nullptr;
+    llvm::Type *element = nullptr;
+  };
+  struct MatrixOperands;
   bool emitMatrixCall(llvm::CallInst &call, llvm::StringRef name);
-  void emitMatrixMultiply(llvm::CallInst &call);
-  llvm::Value *matrixInMemory(const llvm::Value *matrix);
-  void countMultiplications();
   bool emitMatrixMemory(llvm::CallInst &call, bool isStore);
   llvm::Value *matrixElement(llvm::Value *matrix, unsigned index);
   llvm::Value *withMatrixElement(llvm::Value *matrix, llvm::Value *values, unsigned index);
+  unsigned rowsPerPiece() const { return options_.registerBytes >= 64 ? 2 : 1; }
+  Pieces piecesOf(llvm::Value *matrix);
+  llvm::Value *matrixOf(const Pieces &pieces);
+  Pieces widened(Pieces pieces);
+  Pieces loadMatrix(const MatrixRows &rows);
+  llvm::Value *rowAddress(const MatrixRows &rows, unsigned row);
+  void countMatrices();
+  void addMultiplication(llvm::CallInst &call);
+  bool endsMatrixWork(const llvm::Instruction &instruction) const;
+  /// Emits what waits: see EmitMatrixMultiply.cpp.
+  void emitMatrixWork();
+  void emitChains(llvm::ArrayRef<llvm::ArrayRef<llvm::CallInst *>> chains,
+                  MatrixOperands &operands);
+  void multiplyPieces(llvm::ArrayRef<llvm::CallInst *> step, llvm::MutableArrayRef<Pieces> sums,
+                      MatrixOperands &operands);
+  void defineProduct(llvm::CallInst &call, const llvm::CallInst *next, const Pieces &pieces);
+  const llvm::PHINode *sumItContinues(const llvm::CallInst &call) const;
+
+  // --- Atomics (EmitAtomic.cpp), the runtime (EmitBuiltin.cpp).
   bool emitAtomicCall(llvm::CallInst &call, llvm::StringRef name);
   void emitBarrier(llvm::CallInst &call, llvm::StringRef name);
   void emitLog(llvm::CallInst &call);
@@ -232,14 +260,19 @@ private:
   llvm::DenseMap<const llvm::BasicBlock *, llvm::AllocaInst *> maskSlots_;
   llvm::DenseMap<const llvm::BasicBlock *, llvm::BasicBlock *> chainNexts_;
   llvm::DenseMap<const llvm::BasicBlock *, std::vector<const llvm::PHINode *>> resets_;
-  llvm::DenseMap<const llvm::Value *, llvm::Value *> spilledMatrices_; ///< In this block.
+  llvm::DenseMap<const llvm::Value *, Pieces> pieces_; ///< Of matrices put together from them.
+  llvm::MapVector<const llvm::CallInst *, MatrixRows> waitingLoads_;
+  llvm::SmallVector<llvm::CallInst *, 16> waitingProducts_;
+  llvm::DenseSet<const llvm::Value *> waitingSums_; ///< What waiting products start from.
   llvm::DenseMap<const llvm::BasicBlock *, std::vector<LoadGroup>> groups_;
   llvm::DenseMap<const llvm::LoadInst *, std::pair<const LoadGroup *, int64_t>> groupOf_;
   std::map<const LoadGroup *, llvm::SmallVector<llvm::Value *, 8>> fetchedGroups_; ///< In this block.
   /// The lines that this block has prefetched, as offsets from a base and a distance.
   std::map<std::pair<llvm::Value *, llvm::Value *>, llvm::SmallVector<int64_t, 8>> prefetched_;
-  unsigned multiplications_ = 0;
-  llvm::Value *sums_ = nullptr; ///< Of matrix multiplications that are calls.
+  unsigned products_ = 0; ///< Of matrices, in the kernel.
+  bool matricesStayInMemory_ = false;
+  llvm::SmallVector<llvm::Value *, 8> matrixScratch_; ///< Reused by each run of emitMatrixWork.
+  llvm::SmallVector<llvm::Value *, 4> sumScratch_;
   LaneMask mask_; ///< Of the block being emitted.
   llvm::BasicBlock *skip_ = nullptr;
   const llvm::BasicBlock *block_ = nullptr;
