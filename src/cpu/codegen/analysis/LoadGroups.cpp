@@ -7,6 +7,7 @@
 #include <llvm/ADT/MapVector.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Operator.h>
+#include <tuple>
 
 using namespace llvm;
 
@@ -18,11 +19,59 @@ namespace {
 constexpr int64_t kMaxGap = 16;
 constexpr int64_t kMaxBytes = 128;
 
+/// A variable of an address: `root` in its own width, extended, plus a constant.
+struct Variable {
+  const Value *root = nullptr;
+  bool isSigned = false;
+  int64_t scale = 1, addend = 0;
+  auto key() const { return std::tuple(root, isSigned, scale); }
+};
+
 struct Address {
   const Value *base = nullptr;
-  std::vector<std::pair<const Value *, int64_t>> variables; ///< Sorted by pointer.
+  std::vector<std::tuple<const Value *, bool, int64_t>> variables; ///< Keys, sorted.
   int64_t constant = 0;
 };
+
+/// Takes constants out of an extension: zext(x + 3) is zext(x) + 3 where the sum may not wrap. The flags
+/// speak for active lanes, which are those that a load reads for.
+Variable peel(const Value *value) {
+  Variable variable{value};
+  auto step = [&](bool isExtended) {
+    auto *operation = dyn_cast<BinaryOperator>(variable.root);
+    auto *literal = operation ? dyn_cast<ConstantInt>(operation->getOperand(1)) : nullptr;
+    if (!literal || literal->getBitWidth() > 64)
+      return false;
+    if (auto *either = dyn_cast<PossiblyDisjointInst>(operation)) {
+      if (!either->isDisjoint() || literal->isNegative())
+        return false;
+    } else if (operation->getOpcode() == Instruction::Add) {
+      bool mayWrap = variable.isSigned ? !operation->hasNoSignedWrap()
+                                       : !operation->hasNoUnsignedWrap() || literal->isNegative();
+      if (isExtended && mayWrap)
+        return false;
+    } else {
+      return false;
+    }
+    variable.addend += literal->getSExtValue();
+    variable.root = operation->getOperand(0);
+    return true;
+  };
+  while (step(/*isExtended=*/false)) {
+  }
+  bool isExtended = false;
+  for (;;) {
+    auto *cast = dyn_cast<CastInst>(variable.root);
+    bool isZero = cast && isa<ZExtInst>(cast);
+    if (!cast || !(isZero || (isa<SExtInst>(cast) && (!isExtended || variable.isSigned))))
+      return variable;
+    variable.isSigned = !isZero; // What was zero-extended has no sign any more.
+    variable.root = cast->getOperand(0);
+    isExtended = true;
+    while (step(/*isExtended=*/true)) {
+    }
+  }
+}
 
 Address decompose(const Value *pointer, const DataLayout &layout) {
   Address address;
@@ -39,8 +88,12 @@ Address decompose(const Value *pointer, const DataLayout &layout) {
   }
   address.base = pointer;
   address.constant = constant.getSExtValue();
-  for (auto &[value, scale] : variables)
-    address.variables.push_back({value, scale.getSExtValue()});
+  for (auto &[value, scale] : variables) {
+    Variable variable = peel(value);
+    variable.scale = scale.getSExtValue();
+    address.constant += variable.scale * variable.addend;
+    address.variables.push_back(variable.key());
+  }
   llvm::sort(address.variables);
   return address;
 }

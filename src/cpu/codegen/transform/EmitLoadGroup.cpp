@@ -91,6 +91,27 @@ SmallVector<Value *, 4> KernelEmitter::loadRecords(const LanePart &pointer, unsi
   return SmallVector<Value *, 4>(separated.begin(), separated.end());
 }
 
+/// The records of lanes that are anywhere: one load a lane, then as above. A gather takes as long for every
+/// word as these loads take together.
+SmallVector<Value *, 4> KernelEmitter::loadScattered(const LanePart &pointer, Value *offsets,
+                                                     unsigned words) {
+  Type *i32 = builder_.getInt32Ty();
+  unsigned width = builder_.registerElements(i32);
+  SmallVector<Value *, 16> registers;
+  for (unsigned begin = 0; begin < lanes(); begin += width / words) {
+    SmallVector<Value *, 4> records;
+    for (unsigned lane = begin; lane < begin + width / words; ++lane) {
+      Value *own = builder_.CreatePtrAdd(
+          pointer.scalar, elementAt(offsets, builder_.getInt64Ty(), builder_.getInt64(lane)));
+      records.push_back(
+          builder_.CreateAlignedLoad(FixedVectorType::get(i32, words), own, Align(1)));
+    }
+    registers.push_back(builder_.concatenate(records));
+  }
+  auto separated = builder_.deinterleaveRegisters(std::move(registers), words);
+  return SmallVector<Value *, 4>(separated.begin(), separated.end());
+}
+
 const SmallVector<Value *, 8> &KernelEmitter::groupWords(const LoadGroup &group) {
   auto &fetched = fetchedGroups_[&group];
   if (!fetched.empty())
@@ -101,11 +122,16 @@ const SmallVector<Value *, 8> &KernelEmitter::groupWords(const LoadGroup &group)
   bool byPattern = pointer.shape.isPattern() && LaneBuilder::isFull(mask_);
   Access word{builder_.getInt32Ty(), 1, 4, Align(1),
               group.first->getPointerAddressSpace() == 2};
+  // Few words a lane are as quick to gather.
+  bool byLane = pointer.shape.isVarying() && LaneBuilder::isFull(mask_) && bytes >= 16;
+  Value *offsets = byLane ? spill(wideOffsets(pointer)) : nullptr;
   auto fetch = [&](int64_t offset, unsigned count) {
     LanePart place = offsetBy(pointer, offset);
     SmallVector<Value *, 4> words;
     if (byPattern)
       words = loadRecords(place, count);
+    else if (byLane && count >= 4 && count <= builder_.registerElements(builder_.getInt32Ty()))
+      words = loadScattered(place, offsets, count);
     for (unsigned i = 0; words.size() < count; ++i)
       words.push_back(gather(offsetBy(place, 4 * i), word, 0));
     fetched.append(words.begin(), words.end());

@@ -487,14 +487,62 @@ bool KernelEmitter::storePattern(const LanePart &pointer, const Access &access,
   }
   if (!full)
     return false;
-  // Constant places: one store a lane, of all its components.
+  // Constant places: runs of neighbours, else one store a lane, of all its components.
   Value *wide = builder_.interleave(values);
+  if (storeRuns(pointer, access, wide))
+    return true;
   for (unsigned lane = 0; lane < lanes(); ++lane) {
     Value *place = builder_.CreatePtrAdd(pointer.scalar,
                                          builder_.getInt64(uint64_t(pointer.shape.at(lane))));
     Value *own = access.count == 1 ? builder_.CreateExtractElement(wide, lane)
                                    : builder_.slice(wide, lane * access.count, access.count);
     builder_.CreateAlignedStore(own, place, access.alignment);
+  }
+  return true;
+}
+
+/// Puts the elements into the order of their places, register by register, and stores each run of
+/// neighbours at once. False when there are too few neighbours, or more than two registers to sort.
+bool KernelEmitter::storeRuns(const LanePart &pointer, const Access &access, Value *wide) {
+  unsigned count = access.count, total = lanes() * count;
+  if (total * access.bytes > 2 * options_.registerBytes)
+    return false;
+  std::map<int64_t, int> elements; // Of two lanes at one place the higher wins.
+  for (unsigned lane = 0; lane < lanes(); ++lane)
+    for (unsigned i = 0; i < count; ++i)
+      elements[pointer.shape.at(lane) + int64_t(i * access.bytes)] = int(lane * count + i);
+  struct Run {
+    int64_t offset;
+    SmallVector<int> sources;
+  };
+  std::vector<Run> runs;
+  unsigned most = builder_.registerElements(wide->getType()->getScalarType());
+  int64_t end = INT64_MIN;
+  for (auto [offset, source] : elements) {
+    if (offset < end)
+      return false; // Overlapping places depend on the order of the lanes.
+    end = offset + int64_t(access.bytes);
+    bool isNext = !runs.empty() && runs.back().sources.size() < most &&
+                  runs.back().offset + int64_t(runs.back().sources.size() * access.bytes) == offset;
+    if (!isNext)
+      runs.push_back({offset, {}});
+    runs.back().sources.push_back(source);
+  }
+  if (runs.size() * 2 > lanes())
+    return false;
+  if (any_of(runs, [](const Run &run) { return !isPowerOf2_64(run.sources.size()); }))
+    return false;
+  SmallVector<int> order;
+  for (const Run &run : runs)
+    order.append(run.sources.begin(), run.sources.end());
+  Value *sorted = builder_.CreateShuffleVector(wide, order);
+  unsigned begin = 0;
+  for (const Run &run : runs) {
+    builder_.CreateAlignedStore(
+        builder_.slice(sorted, begin, run.sources.size()),
+        builder_.CreatePtrAdd(pointer.scalar, builder_.getInt64(uint64_t(run.offset))),
+        access.alignment);
+    begin += run.sources.size();
   }
   return true;
 }
