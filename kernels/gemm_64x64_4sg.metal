@@ -28,9 +28,12 @@ static inline void gemm(device const T *a, device const T *b, device float *c,
   const uint groupRow = (group / 2) * 32, groupColumn = (group % 2) * 32;
   for (uint k = 0; k < size.k; k += kDepth) {
     // Each SIMD group copies every fourth row; a lane reads one element of 32 in a line.
-    for (uint r = group; r < kTile; r += 4)
+    for (uint i = 0; i < kTile / 4; ++i) {
+      const uint r = 4 * i + group;
       tileA[r * kDepth + lane] = float(a[size_t(row + r) * size.k + k + lane]);
-    for (uint r = group; r < kDepth; r += 4) {
+    }
+    for (uint i = 0; i < kDepth / 4; ++i) {
+      const uint r = 4 * i + group;
       device const T *line = b + size_t(k + r) * size.n + column;
       tileB[r * kTile + lane] = float(line[lane]);
       tileB[r * kTile + 32 + lane] = float(line[32 + lane]);
