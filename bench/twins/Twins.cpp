@@ -58,7 +58,9 @@ __m256 nibbles(const uint8_t *at, int shift) {
       _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(p))))
 #define LOW_NIBBLES(p) nibbles(p, 0)
 #define HIGH_NIBBLES(p) nibbles(p, 4)
+#define HALVES(p) _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)))
 #include "twins/TwinKernels.inc"
+#undef HALVES
 #undef V
 #undef LANES
 #undef SET
@@ -99,6 +101,7 @@ __m512 nibbles(const uint8_t *at, int shift) {
 #define XOR(a, b) _mm512_xor_ps(a, b)
 #define CODES(p)                                                                                   \
   _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))))
+#define HALVES(p) _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)))
 #include "twins/TwinKernels.inc"
 } // namespace avx512
 #pragma clang attribute pop
@@ -220,6 +223,14 @@ void matvecQ4_K(Pool &pool, const uint8_t *weights, const float *x, float *y, si
   pool.run([=, &sums](unsigned part, unsigned parts) {
     Slice slice = sliceOf(rows, 2, part, parts);
     PART(matvecQ4_KPart, weights, x, sums.data(), y, slice.first, slice.last, inputs);
+  });
+}
+
+void mulMm(Pool &pool, const uint16_t *weights, const float *x, float *out, size_t rows,
+           size_t columns, size_t inputs) {
+  pool.run([=](unsigned part, unsigned parts) {
+    Slice slice = sliceOf(rows, 64, part, parts);
+    PART(mulMmPart, weights, x, out, slice.first, slice.last, rows, columns, inputs);
   });
 }
 

@@ -36,6 +36,10 @@ void matvecQ8_0(Pool &pool, const uint8_t *weights, const float *x, float *y, si
                 size_t inputs);
 void matvecQ4_K(Pool &pool, const uint8_t *weights, const float *x, float *y, size_t rows,
                 size_t inputs);
+/// out[n][m] = sum over k of weights[m][k] (half) x[n][k]: rows is a multiple of 64, columns of 4,
+/// inputs of 256.
+void mulMm(Pool &pool, const uint16_t *weights, const float *x, float *out, size_t rows,
+           size_t columns, size_t inputs);
 /// Fused multiply-adds on registers only; returns the floating-point operations done.
 double multiplyAddPeak(Pool &pool, size_t turns);
 /// Sum of the words: reads and nothing else. bytes is a multiple of 4,096.
