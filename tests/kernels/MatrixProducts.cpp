@@ -97,7 +97,7 @@ public:
     for (uint32_t trip = 0; trip < kTrips; ++trip) {
       for (uint32_t j = 0; j < sums_; ++j)
         state.matrices[fmt::format("sum{}", j)] =
-            state.matrices[fmt::format(trip ? "end{}" : "start{}", j)];
+            state.matrices[fmt::format("{}{}", trip ? "end" : "start", j)];
       for (const auto &step : loop_)
         step(state, trip);
     }
