@@ -66,8 +66,27 @@ ControlDivergence::Blocks ControlDivergence::reachable(ArrayRef<BasicBlock *> fr
   return found;
 }
 
+bool ControlDivergence::bringsDifferentValues(const PHINode &phi) const {
+  const BasicBlock *block = phi.getParent();
+  for (auto at = arrivals_.lower_bound({block, nullptr});
+       at != arrivals_.end() && at->first.first == block; ++at) {
+    const Value *only = nullptr;
+    for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+      const Value *incoming = phi.getIncomingValue(i);
+      if (incoming == &phi || isa<UndefValue>(incoming) ||
+          !at->second.contains(phi.getIncomingBlock(i)))
+        continue;
+      if (only && only != incoming)
+        return true;
+      only = incoming;
+    }
+  }
+  return false;
+}
+
 void ControlDivergence::findJoins(ArrayRef<BasicBlock *> sources, const Blocks &region,
-                                  const BasicBlock *end) {
+                                  const BasicBlock *end, BranchInst &branch,
+                                  const BasicBlock *from) {
   DenseMap<const BasicBlock *, const BasicBlock *> labels;
   for (BasicBlock *block : order_) {
     if (!region.contains(block) && block != end)
@@ -84,6 +103,9 @@ void ControlDivergence::findJoins(ArrayRef<BasicBlock *> sources, const Blocks &
       continue;
     if (arriving.size() > 1) {
       joins_.insert(block);
+      for (const BasicBlock *predecessor : predecessors(block))
+        if (!from || predecessor == from || labels.contains(predecessor))
+          arrivals_[{block, &branch}].insert(predecessor);
       labels[block] = block;
     } else {
       labels[block] = *arriving.begin();
@@ -96,9 +118,13 @@ void ControlDivergence::addDivergentBranch(BranchInst &branch) {
   BasicBlock *meet = postDominator(block);
   SmallVector<BasicBlock *, 2> sides(successors(block));
   Blocks region = reachable(sides, meet);
-  findJoins(sides, region, meet);
-  if (is_contained(sides, meet) && !region.empty())
+  findJoins(sides, region, meet, branch, block);
+  if (is_contained(sides, meet) && !region.empty()) {
     joins_.insert(meet);
+    for (const BasicBlock *predecessor : predecessors(meet))
+      if (predecessor == block || region.contains(predecessor))
+        arrivals_[{meet, &branch}].insert(predecessor);
+  }
   for (Loop *loop = loops_.getLoopFor(block);
        loop && (!meet || !loop->contains(meet) || region.contains(loop->getHeader()));
        loop = loop->getParentLoop()) {
@@ -110,7 +136,7 @@ void ControlDivergence::addDivergentBranch(BranchInst &branch) {
     SmallVector<BasicBlock *, 8> exits;
     loop->getUniqueExitBlocks(exits);
     region = reachable(exits, meet);
-    findJoins(exits, region, meet);
+    findJoins(exits, region, meet, branch, nullptr);
   }
   for (const BasicBlock *inside : region)
     masked_.insert(inside);

@@ -7,6 +7,7 @@
 // Needs a function in loop-simplify form with one return and reducible control flow.
 #pragma once
 #include <functional>
+#include <map>
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -36,6 +37,9 @@ public:
   bool isMasked(const llvm::BasicBlock *block) const { return masked_.contains(block); }
   /// Lanes that took different ways meet at the start of the block.
   bool isJoin(const llvm::BasicBlock *block) const { return joins_.contains(block); }
+  /// Lanes that took different ways bring different values of the phi. Edges that no divergent branch
+  /// leads to both of are taken by all lanes or by none.
+  bool bringsDifferentValues(const llvm::PHINode &phi) const;
   /// Lanes leave the loop in different iterations.
   bool hasDivergentExit(const llvm::Loop *loop) const { return divergentLoops_.contains(loop); }
 
@@ -48,8 +52,10 @@ private:
   void computeOrder(const std::vector<llvm::BasicBlock *> &reversePostOrder, llvm::Loop *loop);
   llvm::BasicBlock *postDominator(llvm::BasicBlock *block) const;
   Blocks reachable(llvm::ArrayRef<llvm::BasicBlock *> from, const llvm::BasicBlock *end) const;
+  /// `from` is the branch's block, or null for the exits of a loop.
   void findJoins(llvm::ArrayRef<llvm::BasicBlock *> sources, const Blocks &region,
-                 const llvm::BasicBlock *end);
+                 const llvm::BasicBlock *end, llvm::BranchInst &branch,
+                 const llvm::BasicBlock *from);
   void addDivergentBranch(llvm::BranchInst &branch);
 
   llvm::DominatorTree dominators_;
@@ -58,6 +64,8 @@ private:
   std::vector<llvm::BasicBlock *> order_;
   llvm::DenseMap<const llvm::BasicBlock *, unsigned> index_;
   Blocks masked_, joins_;
+  /// Of each join, the blocks that lanes of one divergent branch come from.
+  std::map<std::pair<const llvm::BasicBlock *, const llvm::BranchInst *>, Blocks> arrivals_;
   llvm::DenseSet<const llvm::Loop *> divergentLoops_;
 };
 

@@ -120,7 +120,7 @@ ValueShape Uniformity::transferPhi(PHINode &phi) {
   }
   if (isMatrixType(phi.getType()))
     return {Shape::uniform()};
-  if (!allSame && control_.isJoin(block))
+  if (!allSame && control_.isJoin(block) && control_.bringsDifferentValues(phi))
     for (Shape &shape : result)
       if (!shape.isUnknown() && !(shape.constant && shape.isUniform()))
         shape = Shape::varying();

@@ -176,6 +176,35 @@ TEST(Uniformity, OnlyTheDivergentLoopIsMasked) {
   EXPECT_NE(kernel.report().find("loop with divergent exit"), std::string::npos);
 }
 
+TEST(Uniformity, LanesThatMeetWithOneValueShareIt) {
+  // Codes that say how a loop goes on: the lanes of the divergent branch bring the same one.
+  Analysed kernel(straight(R"(
+    br label %loop
+  loop:
+    %i = phi i32 [ 0, %entry ], [ %next, %latch ]
+    %early = icmp eq i32 %group, %i
+    br i1 %early, label %latch, label %body
+  body:
+    %low = icmp ult i32 %lane, 16
+    br i1 %low, label %some, label %latch
+  some:
+    store i32 %i, ptr addrspace(1) %p, align 4
+    br label %latch
+  latch:
+    %code = phi i32 [ 4, %loop ], [ 0, %body ], [ 0, %some ]
+    %other = phi i32 [ 4, %loop ], [ 0, %body ], [ 1, %some ]
+    %next = add i32 %i, 1
+    %stop = icmp eq i32 %code, 4
+    br i1 %stop, label %done, label %loop
+  done:
+    store i32 %other, ptr addrspace(1) %p, align 4)"));
+  EXPECT_EQ(kernel.shape("code"), "uniform");
+  EXPECT_EQ(kernel.shape("other"), "varying");
+  EXPECT_TRUE(kernel.isMasked("some"));
+  EXPECT_FALSE(kernel.isMasked("latch"));
+  EXPECT_FALSE(kernel.isMasked("loop"));
+}
+
 TEST(Uniformity, PrivateArraysGetACopyForEachLaneWhenTheyDiffer) {
   Analysed kernel(straight(R"(
     %own = alloca [8 x float], align 4
