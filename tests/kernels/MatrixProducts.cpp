@@ -28,7 +28,7 @@ struct State {
 class Program {
 public:
   explicit Program(uint32_t seed) : random_(seed) {
-    sums_ = std::array{1u, 2u, 4u, 5u, 9u, 16u}[pick(6)];
+    sums_ = std::array{1u, 2u, 4u, 5u, 6u, 9u}[seed % 6];
     isHalf_ = pick(2);
     const bool isTransposed = pick(4) == 0;
     for (uint32_t i = 0; i < 4; ++i) {
@@ -40,10 +40,10 @@ public:
     std::vector<std::string> now;
     for (uint32_t j = 0; j < sums_; ++j)
       now.push_back(fmt::format("sum{}", j));
-    const uint32_t steps = 1 + pick(3);
+    const uint32_t steps = seed % 6 == 5 ? 12 : 1 + pick(3); // So many products are calls.
     for (uint32_t t = 0; t < steps; ++t) {
-      load(body_, loop_, fmt::format("la{}", t), 12 + t, true, false);
-      load(body_, loop_, fmt::format("lb{}", t), 15 + t, true, false);
+      load(body_, loop_, fmt::format("la{}", t), 12 + t % 3, true, false);
+      load(body_, loop_, fmt::format("lb{}", t), 15 + t % 3, true, false);
       const std::string shared = pick(2) ? fmt::format("la{}", t) : fmt::format("a{}", pick(4));
       for (uint32_t j = 0; j < sums_; ++j) {
         const std::string left = pick(4) ? shared : fmt::format("a{}", pick(4));
@@ -173,7 +173,7 @@ private:
 };
 
 TEST(MatrixProducts, GeneratedProgramsKeepTheirOrder) {
-  for (uint32_t seed = 1; seed <= 24; ++seed) {
+  for (uint32_t seed = 1; seed <= 8; ++seed) {
     const Program program(seed);
     KernelCase test = airKernel({device("out", 0), device("in", 1), device("halves", 2),
                                  builtin("lane", "i32", "thread_index_in_simdgroup")},

@@ -28,8 +28,9 @@ namespace {
 /// Registers for sums: the rest is for rows, spread elements and addresses.
 unsigned sumRegisters(unsigned registerBytes) { return registerBytes >= 64 ? 16 : 8; }
 
-/// With more products than this they are calls: code generation time goes with their number.
-constexpr unsigned kMaxInlineProducts = 96;
+/// With more products than this they are calls: code generation time goes with their number, and small
+/// registers mean many instructions a product.
+unsigned maxInlineProducts(unsigned registerBytes) { return registerBytes >= 32 ? 96 : 4; }
 
 using Pieces = SmallVector<Value *, 8>;
 
@@ -319,7 +320,7 @@ void KernelEmitter::multiplyPieces(ArrayRef<CallInst *> step, MutableArrayRef<Pi
   auto waiting = operands.waiting.find(left);
   bool isLeftRead = waiting != operands.waiting.end() &&
                     (rows == 2 || waiting->second.element->isFloatTy());
-  if (products_ > kMaxInlineProducts) {
+  if (products_ > maxInlineProducts(options_.registerBytes)) {
     MatrixRows from = isLeftRead ? waiting->second : onStack(left);
     for (unsigned i = 0; i < step.size(); ++i) {
       while (sumScratch_.size() <= i)
