@@ -491,14 +491,26 @@ bool KernelEmitter::storePattern(const LanePart &pointer, const Access &access,
   Value *wide = builder_.interleave(values);
   if (storeRuns(pointer, access, wide))
     return true;
+  Value *records = asRecords(wide, access);
   for (unsigned lane = 0; lane < lanes(); ++lane) {
     Value *place = builder_.CreatePtrAdd(pointer.scalar,
                                          builder_.getInt64(uint64_t(pointer.shape.at(lane))));
-    Value *own = access.count == 1 ? builder_.CreateExtractElement(wide, lane)
-                                   : builder_.slice(wide, lane * access.count, access.count);
+    Value *own = records ? builder_.CreateExtractElement(records, lane)
+                         : builder_.slice(wide, lane * access.count, access.count);
     builder_.CreateAlignedStore(own, place, access.alignment);
   }
   return true;
+}
+
+/// The interleaved components of the lanes as one integer a lane, which costs less to take out than a
+/// short vector; null when they are not of such a size.
+Value *KernelEmitter::asRecords(Value *wide, const Access &access) {
+  uint64_t bytes = access.bytes * access.count;
+  if (access.count == 1)
+    return wide;
+  if (bytes > 8 || !isPowerOf2_64(bytes))
+    return nullptr;
+  return builder_.CreateBitCast(wide, builder_.vectorOf(builder_.getIntNTy(unsigned(bytes * 8))));
 }
 
 /// Puts the elements into the order of their places, register by register, and stores each run of
@@ -552,9 +564,15 @@ void KernelEmitter::scatter(const LanePart &pointer, const Access &access,
                             ArrayRef<Value *> values) {
   Value *offsets = wideOffsets(pointer);
   if (LaneBuilder::isFull(mask_) && lanes() == 32) {
+    Value *records = access.count > 1 ? asRecords(builder_.interleave(values), access) : nullptr;
     for (unsigned lane = 0; lane < lanes(); ++lane) {
       Value *place =
           builder_.CreatePtrAdd(pointer.scalar, builder_.CreateExtractElement(offsets, lane));
+      if (records) {
+        builder_.CreateAlignedStore(builder_.CreateExtractElement(records, lane), place,
+                                    access.alignment);
+        continue;
+      }
       for (unsigned i = 0; i < access.count; ++i)
         builder_.CreateAlignedStore(
             builder_.CreateExtractElement(values[i], lane),

@@ -168,6 +168,7 @@ private:
                   llvm::ArrayRef<llvm::Value *> values);
   bool storePattern(const LanePart &pointer, const Access &access,
                     llvm::ArrayRef<llvm::Value *> values);
+  llvm::Value *asRecords(llvm::Value *wide, const Access &access);
   bool storeRuns(const LanePart &pointer, const Access &access, llvm::Value *wide);
   void scatter(const LanePart &pointer, const Access &access,
                llvm::ArrayRef<llvm::Value *> values);
