@@ -5,7 +5,6 @@
 // also runs its kernels (tests/kernels/ggml).
 #include "CompileLibrary.h"
 #include "Peers.h"
-#include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,11 +17,11 @@ void expectEveryKernelCompiles(const std::filesystem::path &path, size_t kernels
   auto library = air::readMetallib(*bytes);
   ASSERT_TRUE(library.has_value()) << library.error().describe();
   ASSERT_EQ(library->functions.size(), kernels);
-  const auto problems =
+  const auto results =
       testing::compileLibrary(*pewterCompilerEntryPoints(), *library, testing::bestCpuTarget());
-  for (size_t i = 0; i < problems.size(); ++i)
-    EXPECT_EQ(problems[i], "") << library->functions[i].name;
-  fmt::print("{} of {} kernels\n", std::ranges::count(problems, ""), kernels);
+  for (size_t i = 0; i < results.size(); ++i)
+    EXPECT_EQ(results[i].problem, "") << library->functions[i].name;
+  fmt::print("{}\n", testing::summaryOf(results, *library));
 }
 
 TEST(CompileCorpus, OldLlama) {

@@ -5,7 +5,9 @@
 #include "air/Metallib.h"
 #include "compiler/Compiler.h"
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <fmt/format.h>
 #include <thread>
 
 namespace pewter::testing {
@@ -46,23 +48,50 @@ inline std::string compileForTest(const compiler::EntryPoints &points,
   return image ? "" : image.error().describe();
 }
 
-/// One text per function of the library, "" where it compiled at every setting.
-inline std::vector<std::string> compileLibrary(const compiler::EntryPoints &points,
-                                               const air::Metallib &library,
-                                               compiler::TargetKind target) {
-  std::vector<std::string> problems(library.functions.size());
+/// What came of one function of a library.
+struct Compiled {
+  std::string problem; ///< "" when it compiled at every setting.
+  double seconds = 0;  ///< Of the settings together.
+};
+
+/// One entry per function of the library.
+inline std::vector<Compiled> compileLibrary(const compiler::EntryPoints &points,
+                                            const air::Metallib &library,
+                                            compiler::TargetKind target) {
+  std::vector<Compiled> results(library.functions.size());
   std::atomic<size_t> next = 0;
   auto work = [&] {
-    for (size_t i = next++; i < problems.size(); i = next++)
+    for (size_t i = next++; i < results.size(); i = next++) {
+      const auto start = std::chrono::steady_clock::now();
       for (const ConstantSetting &setting : kConstantSettings)
-        if (problems[i].empty())
-          problems[i] = compileForTest(points, library.functions[i], target, setting);
+        if (results[i].problem.empty())
+          results[i].problem = compileForTest(points, library.functions[i], target, setting);
+      results[i].seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
   };
   std::vector<std::jthread> workers;
   for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
     workers.emplace_back(work);
   workers.clear();
-  return problems;
+  return results;
+}
+
+/// "354 of 354 kernels compiled, 0.4 s each, longest 9.1 s (kernel_x)"
+inline std::string summaryOf(const std::vector<Compiled> &results, const air::Metallib &library) {
+  size_t done = 0, longest = 0;
+  double sum = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    done += results[i].problem.empty();
+    sum += results[i].seconds;
+    if (results[i].seconds > results[longest].seconds)
+      longest = i;
+  }
+  return results.empty()
+             ? "no kernels"
+             : fmt::format("{} of {} kernels compiled, {:.1f} s each, longest {:.1f} s ({})", done,
+                           results.size(), sum / double(results.size()), results[longest].seconds,
+                           library.functions[longest].name);
 }
 
 } // namespace pewter::testing

@@ -21,14 +21,14 @@ TEST(GgmlLibrary, EveryKernelCompiles) {
   ASSERT_TRUE(library) << library.error().describe();
   ASSERT_EQ(library->functions.size(), 574u);
   for (Executor executor : familyExecutors()) {
-    const std::vector<std::string> problems =
-        compileLibrary(**points, *library, targetOf(executor));
-    for (size_t i = 0; i < problems.size(); ++i) {
+    const auto results = compileLibrary(**points, *library, targetOf(executor));
+    for (size_t i = 0; i < results.size(); ++i) {
       const std::string &kernel = library->functions[i].name;
-      EXPECT_EQ(problems[i], "") << kernel << " for " << nameOf(executor);
-      if (problems[i].empty())
+      EXPECT_EQ(results[i].problem, "") << kernel << " for " << nameOf(executor);
+      if (results[i].problem.empty())
         recordCompiled(kernel);
     }
+    fmt::print("{}\n", summaryOf(results, *library));
   }
 }
 
