@@ -21,7 +21,6 @@
 #include <cstring>
 #include <ctime>
 #include <mutex>
-#include <numeric>
 #include <thread>
 
 namespace pewter::tools {
@@ -170,14 +169,14 @@ Result<void> load(const compiler::KernelRequest &request, const Bytes &image) {
 struct Outcome {
   std::string kernel, error;
   double milliseconds = 0;
-  double processorMilliseconds = 0; ///< What the compiling thread itself used.
+  double processorMilliseconds = 0; ///< Means something only with one job at a time.
   size_t bytes = 0;
 };
 
-/// Processor time of this thread: other work on the machine does not count.
-double threadMilliseconds() {
+/// Processor time of the process: other work on the machine does not count.
+double processorMilliseconds() {
   timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return double(time.tv_sec) * 1e3 + double(time.tv_nsec) * 1e-6;
 }
 
@@ -233,13 +232,14 @@ Result<void> compile(const CompileOptions &options) {
   }
 
   auto begin = std::chrono::steady_clock::now();
+  double usedBefore = processorMilliseconds();
   device::PipelineArchive archive;
   std::vector<Outcome> outcomes(chosen.size());
   std::atomic<size_t> next = 0;
   auto work = [&] {
     for (size_t i = next++; i < chosen.size(); i = next++) {
       auto start = std::chrono::steady_clock::now();
-      double used = threadMilliseconds();
+      double used = processorMilliseconds();
       Outcome &outcome = outcomes[i];
       outcome.kernel = chosen[i]->name;
       Result<void> made = [&]() -> Result<void> {
@@ -260,7 +260,7 @@ Result<void> compile(const CompileOptions &options) {
         outcome.error = made.error().describe();
       outcome.milliseconds = std::chrono::duration<double, std::milli>(
                                  std::chrono::steady_clock::now() - start).count();
-      outcome.processorMilliseconds = threadMilliseconds() - used;
+      outcome.processorMilliseconds = processorMilliseconds() - used;
     }
   };
   std::vector<std::thread> workers;
@@ -280,17 +280,22 @@ Result<void> compile(const CompileOptions &options) {
     if (!outcome.error.empty())
       fmt::print(stderr, "{}: {}\n", outcome.kernel, outcome.error);
     else if (!options.quiet)
-      fmt::print("{:60} {:9.1f} ms {:9.1f} ms of processor {:8} bytes\n", outcome.kernel,
-                 outcome.milliseconds, outcome.processorMilliseconds, outcome.bytes);
+      fmt::print("{:60} {:9.1f} ms{} {:8} bytes\n", outcome.kernel, outcome.milliseconds,
+                 options.jobs == 1
+                     ? fmt::format(" {:9.1f} ms of processor", outcome.processorMilliseconds)
+                     : "",
+                 outcome.bytes);
   }
   std::sort(times.begin(), times.end());
   fmt::print("{} of {} pipelines for {} in {:.1f} s with {} threads; a pipeline takes {:.0f} ms in the "
              "median, {:.0f} at the 90th percentile, {:.0f} at most\n",
              good, outcomes.size(), options.device, total, options.jobs, times[times.size() / 2],
              times[times.size() * 9 / 10], times.back());
-  fmt::print("processor time: {:.1f} s in all, {:.0f} ms at most for one pipeline\n",
-             std::accumulate(processor.begin(), processor.end(), 0.0) / 1e3,
-             *std::max_element(processor.begin(), processor.end()));
+  fmt::print("processor time: {:.1f} s in all{}\n",
+             (processorMilliseconds() - usedBefore) / 1e3,
+             options.jobs == 1 ? fmt::format(", {:.0f} ms at most for one pipeline",
+                                             *std::max_element(processor.begin(), processor.end()))
+                               : "");
   if (good != outcomes.size())
     return fail(ErrorKind::Compile, "{} of {} kernels did not compile.", outcomes.size() - good,
                 outcomes.size());

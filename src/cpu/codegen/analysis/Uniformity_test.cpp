@@ -191,10 +191,10 @@ TEST(Uniformity, LanesThatMeetWithOneValueShareIt) {
     store i32 %i, ptr addrspace(1) %p, align 4
     br label %latch
   latch:
-    %code = phi i32 [ 4, %loop ], [ 0, %body ], [ 0, %some ]
-    %other = phi i32 [ 4, %loop ], [ 0, %body ], [ 1, %some ]
+    %code = phi i32 [ 5, %loop ], [ 0, %body ], [ 0, %some ]
+    %other = phi i32 [ 5, %loop ], [ 0, %body ], [ 1, %some ]
     %next = add i32 %i, 1
-    %stop = icmp eq i32 %code, 4
+    %stop = icmp eq i32 %code, 5
     br i1 %stop, label %done, label %loop
   done:
     store i32 %other, ptr addrspace(1) %p, align 4)"));
