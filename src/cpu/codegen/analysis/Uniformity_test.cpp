@@ -198,7 +198,7 @@ TEST(Uniformity, LanesThatMeetWithOneValueShareIt) {
     br i1 %stop, label %done, label %loop
   done:
     store i32 %other, ptr addrspace(1) %p, align 4)"));
-  EXPECT_EQ(kernel.shape("code"), "uniform align 4");
+  EXPECT_EQ(kernel.shape("code"), "uniform");
   EXPECT_EQ(kernel.shape("other"), "varying");
   EXPECT_TRUE(kernel.isMasked("some"));
   EXPECT_FALSE(kernel.isMasked("latch"));
