@@ -424,8 +424,8 @@ bool weHave(const std::vector<std::string> &kernels) {
   return true;
 }
 
-/// How far the two builds may be apart, of the largest result. Fast math lets either compiler form sums
-/// and products in its own order, so results may differ in the last digits of a float.
+/// How far the two builds may be apart, of the largest result. Fast math lets either compiler form
+/// sums and products in its own order, so results may differ in the last digits of a float.
 constexpr double kFastMathBound = 1e-5;
 
 /// One case on every executor and of both libraries. `compareOne` gives the error of some bytes,
