@@ -13,6 +13,7 @@
 #include "cpu/codegen/target/LowerArithmetic.h"
 #include <llvm/ADT/APFloat.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -135,7 +136,8 @@ private:
 class Lowering {
 public:
   Lowering(llvm::Module &module, const ArithmeticSupport &support)
-      : support_(support), builder_(module.getContext()), expand_(builder_) {}
+      : support_(support), isX86_(module.getTargetTriple().isX86()), builder_(module.getContext()),
+        expand_(builder_) {}
 
   bool run(llvm::Function &function) {
     bool changed = forEach(function, [&](Instruction &i) { return widen(i); });
@@ -318,6 +320,17 @@ private:
                                   call->getType());
   }
 
+  /// LLVM loads a single half by inserting it into a register that happens to be there, and then waits
+  /// for whatever that register holds: in a loop, often for the sums of the turn before.
+  Value *loadedHalfToFloat(Value *half) {
+    Value *bits = builder_.CreateZExt(builder_.CreateBitCast(half, builder_.getInt16Ty()),
+                                      builder_.getInt32Ty());
+    auto *type = llvm::FunctionType::get(builder_.getFloatTy(), {builder_.getInt32Ty()}, false);
+    auto *code = llvm::InlineAsm::get(type, "vmovd $1, $0\n\tvcvtph2ps $0, $0", "=v,r",
+                                      /*hasSideEffects=*/false);
+    return builder_.CreateCall(type, code, {bits});
+  }
+
   Value *expandConversion(Instruction &i) {
     if (i.getOpcode() == Instruction::FPExt) {
       Value *source = i.getOperand(0);
@@ -327,6 +340,8 @@ private:
         wide = expand_.bfloatToFloat(source);
       else if (from->isHalfTy() && !support_.halfConversion)
         wide = expand_.halfToFloat(source);
+      else if (isX86_ && source->getType()->isHalfTy() && llvm::isa<llvm::LoadInst>(source))
+        wide = loadedHalfToFloat(source);
       if (wide && i.getType() != wide->getType())
         wide = builder_.CreateFPExt(wide, i.getType());
       return wide;
@@ -345,6 +360,7 @@ private:
   }
 
   ArithmeticSupport support_;
+  bool isX86_;
   llvm::IRBuilder<> builder_;
   Expander expand_;
 };
