@@ -7,7 +7,6 @@
 #include "cuda/codegen/transform/LowerMatrix.h"
 #include "cuda/codegen/transform/LowerSimdgroup.h"
 #include "cuda/codegen/transform/MakeEntry.h"
-#include "cuda/codegen/transform/Reconverge.h"
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -64,9 +63,7 @@ Result<void> lower(air::ir::CanonicalKernel &kernel, TargetMachine &machine) {
   passes.addPass(LowerAtomics());
   passes.addPass(AlwaysInlinerPass());
   passes.addPass(GlobalDCEPass());
-  passes.addPass(createModuleToFunctionPassAdaptor(Reconverge()));
-  // After inlining, which shows where pointers come from; and after Reconverge, whose waits would keep
-  // LLVM from taking a guard out of a loop.
+  // After inlining, which shows where pointers come from.
   passes.addPass(GuardAlignment());
   // LLVM's own pipeline: here a lane is a thread, so nothing that it does to control flow hurts.
   passes.addPass(builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3));

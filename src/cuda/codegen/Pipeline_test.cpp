@@ -197,28 +197,6 @@ TEST(CudaPipeline, MultiplyAddWithoutPermissionIsTwoOperations) {
   EXPECT_THAT(image->ptx, Not(HasSubstr("fma.rn")));
 }
 
-// Lanes that took different ways are waited for before they work together again.
-TEST(CudaPipeline, LanesMeetBehindBranchesAndLoops) {
-  std::string body = kLoad + R"(
-  %c = icmp ult i16 %lane, 7
-  br i1 %c, label %loop, label %join
-loop:
-  %j = phi i16 [ 0, %0 ], [ %j1, %loop ]
-  %j1 = add i16 %j, 1
-  %w = uitofp i16 %j1 to float
-  store volatile float %w, ptr addrspace(1) %dp, align 4
-  %more = icmp ult i16 %j1, %lane
-  br i1 %more, label %loop, label %join
-join:
-  %s = call float @air.simd_sum.f32(float %v) #0
-  store float %s, ptr addrspace(1) %dp, align 4
-  ret void)";
-  auto image = compile(body, "declare float @air.simd_sum.f32(float) #0\nattributes #0 = { convergent nounwind }\n");
-  ASSERT_TRUE(image.has_value()) << image.error().describe();
-  EXPECT_THAT(image->ptx, HasSubstr("bar.warp.sync"));
-  EXPECT_TRUE(assembles(*image)) << image->ptx;
-}
-
 // Thirty-two lanes looked at one by one: with a predicate for each, ptxas gives up.
 TEST(CudaPipeline, ReductionsOverSomeLanesAssemble) {
   std::string body = kLoad, declarations = "attributes #0 = { convergent nounwind willreturn }\n";
