@@ -2,7 +2,7 @@
 // A dispatch whose threads do not fill its last threadgroups becomes up to eight launches, one for
 // each combination of whole and ragged axes: a block then has exactly the threads of its threadgroup.
 // Between two intervals of many launches the edges would be all pairs; the graph maker puts an empty
-// node there (CudaPlayer.cpp). Tested by LaunchPlan_test.cpp.
+// node there (CudaPlayer.cpp). Tested by CudaDevice_test.cpp.
 #include "cuda/LaunchPlan.h"
 #include "device/KeyBuilder.h"
 #include <algorithm>

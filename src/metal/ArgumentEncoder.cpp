@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tested by tests/api/ArgumentEncoder_test.cpp.
+// Tested by tests/api/KernelTextures_test.cpp.
 #include "metal/ArgumentEncoder.h"
 #include "foundation/Collections.h"
 #include "metal/Argument.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by Background_test.cpp.
+// Tested by tests/api/Library_test.cpp.
 #include "metal/Background.h"
 #include <Foundation/NSAutoreleasePool.hpp>
 #include <Foundation/NSSharedPtr.hpp>

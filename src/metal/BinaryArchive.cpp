@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/api/BinaryArchive_test.cpp.
+// Tested by tests/api/Library_test.cpp.
 #include "metal/BinaryArchive.h"
 #include "foundation/Files.h"
 #include "metal/ComputePipeline.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tested by tests/api/Capture_test.cpp.
+// Tested by tests/api/Resources_test.cpp.
 #include "metal/CommandQueue.h"
 #include "metal/Device.h"
 #include "metal/ErrorDomain.h"

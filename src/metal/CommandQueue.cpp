@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/api/CommandQueue_test.cpp.
+// Tested by tests/api/CommandBuffer_test.cpp.
 #include "metal/CommandQueue.h"
 #include "metal/BlitCommandEncoder.h"
 #include "metal/CommandBuffer.h"

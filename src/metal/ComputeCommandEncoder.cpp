@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Limits and messages follow Metal's validation layer. A dispatch of no threads records nothing.
-// Tested by tests/api/ComputeEncoder_test.cpp and tests/api/Validation_test.cpp; its cost is
+// Tested by tests/api/ComputeEncoder_test.cpp; its cost is
 // measured by bench/Encode_bench.cpp.
 #include "metal/ComputeCommandEncoder.h"
 #include "metal/Counters.h"

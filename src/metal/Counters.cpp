@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/api/Counters_test.cpp.
 #include "metal/Counters.h"
 #include "foundation/Collections.h"
 #include "foundation/String.h"

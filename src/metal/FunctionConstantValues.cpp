@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/api/Function_test.cpp.
+// Tested by tests/api/Library_test.cpp.
 #include "metal/FunctionConstantValues.h"
 #include "air/DataType.h"
 #include "metal/Property.h"

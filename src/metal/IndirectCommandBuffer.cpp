@@ -2,7 +2,7 @@
 //
 // Executing is recording: each command's bindings are set on the encoder, dispatched, and the
 // encoder's own bindings put back. The commands are read when executeCommandsInBuffer is called.
-// Tested by tests/api/IndirectCommandBuffer_test.cpp.
+// Tested by tests/api/ComputeEncoder_test.cpp.
 #include "metal/IndirectCommandBuffer.h"
 #include "metal/ComputeCommandEncoder.h"
 #include "metal/Device.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Descriptors of compute and blit passes. They are alike, so one template makes both.
-// Tested by tests/api/Counters_test.cpp.
 #include "foundation/Object.h"
 #include "metal/Counters.h"
 #include "metal/Property.h"

@@ -2,7 +2,7 @@
 //
 // All memory is resident while it lives, so a residency set only keeps its allocations alive and
 // counts them. Changes show at commit(), as in Metal.
-// Tested by tests/api/ResidencySet_test.cpp.
+// Tested by tests/api/Resources_test.cpp.
 #include "foundation/Collections.h"
 #include "metal/Device.h"
 #include "metal/ErrorDomain.h"

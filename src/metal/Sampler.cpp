@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/api/Texture_test.cpp.
+// Tested by tests/api/Resources_test.cpp and KernelTextures_test.cpp.
 #include "metal/Sampler.h"
 #include "metal/Device.h"
 #include "metal/Property.h"

@@ -2,7 +2,7 @@
 //
 // Layout: rows are padded to 16 bytes; the levels of a slice follow each other; slices follow
 // slices. Multisampled, compressed, depth and sparse textures do not exist here. Tested by
-// tests/api/Texture_test.cpp.
+// tests/api/KernelTextures_test.cpp.
 #include "metal/Texture.h"
 #include "metal/Device.h"
 #include "metal/Heap.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by tests/api/Validation_test.cpp.
+// Tested by tests/api/ComputeEncoder_test.cpp.
 #include "metal/Validation.h"
 #include "base/Toggles.h"
 #include <Pewter/Pewter.hpp>

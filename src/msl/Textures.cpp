@@ -3,7 +3,7 @@
 // C++ would return a texel through a hidden pointer whatever we write; so the library's declarations
 // take that pointer openly, and this turns it round.
 //
-// Tested by: Textures_test.cpp.
+// Tested by: tests/api/KernelTextures_test.cpp.
 #include "msl/Textures.h"
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by GgufModel_test.cpp and tests/engine/DamagedGguf.cpp.
+// Tested by tests/engine/DamagedGguf.cpp.
 #include "muse/GgufModel.h"
 #include <cmath>
 #include <cstring>

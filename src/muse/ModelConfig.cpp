@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by ModelConfig_test.cpp and tests/engine/DamagedGguf.cpp.
+// Tested by tests/engine/DamagedGguf.cpp.
 #include "muse/ModelConfig.h"
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which tensors a muse-glimmer file must hold, and the checks that make a wrong file fail when it is
-// loaded and not when it speaks. Tested by ModelConfig_test.cpp and tests/engine/DamagedGguf.cpp.
+// loaded and not when it speaks. Tested by tests/engine/DamagedGguf.cpp.
 #include "muse/Dequantize.h"
 #include "muse/ModelConfig.h"
 #include <cmath>

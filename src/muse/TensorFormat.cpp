@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by TensorFormat_test.cpp.
+// Tested by Dequantize_test.cpp and Quantize_test.cpp.
 #include "muse/TensorFormat.h"
 #include "base/Check.h"
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the passes of Pipeline.cpp and keeps the reflection in step with them.
-// Tested by Canonicalize_test.cpp and, on Apple's own libraries, Corpus_test.cpp.
+// Tested by Canonicalize_test.cpp and, on Apple's own libraries, tests/corpus.
 #include "air/ir/Canonicalize.h"
 #include "air/ir/FunctionConstants.h"
 #include "air/ir/MetadataReader.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tested by ExtractKernel_test.cpp and tests/lit/air/extract-kernel.
+// Tested by tests/lit/air/extract-kernel.
 #include "air/ir/ExtractKernel.h"
 #include "air/ir/FunctionConstants.h"
 #include "air/ir/PassError.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads `!air.kernel`. Operands are keyed by strings, and which keys are present depends on the AIR
-// version, so everything after the kind is looked up by name. Tested by MetadataReader_test.cpp.
+// version, so everything after the kind is looked up by name. Tested by MetadataWriter_test.cpp.
 #include "air/ir/MetadataReader.h"
 #include "air/ir/AirCalls.h"
 #include "air/BuiltinNames.h"

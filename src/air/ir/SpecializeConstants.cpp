@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Initialisers are folded, then evaluated by LLVM's Evaluator: control flow without loops, calls,
 // arithmetic, stores into globals. One that needs more is an error; initialisers never run at
-// dispatch time. Tested by SpecializeConstants_test.cpp and tests/lit/air/specialize-constants.
+// dispatch time. Tested by tests/lit/air/specialize-constants.
 #include "air/ir/SpecializeConstants.h"
 #include "air/ir/AirCalls.h"
 #include "air/ir/FunctionConstants.h"

@@ -3,7 +3,7 @@
 // The calling convention of oracle code (TargetKind::CpuOracle): one call runs one lane, from the
 // kernel's first instruction to its last, on a stack of its own. Whatever lanes do together is a
 // call of `collective`, which returns when the executor has let all lanes that take part in arrive
-// there. Test-only: the executor is tests/support/OracleRunner.h.
+// there. Test-only: the executor is tests/support/runner/OracleRunner.cpp.
 //
 // Which lanes take part is decided by where they are. A collective call comes with a key: for each
 // loop around it from the outermost in, the place of the loop in the kernel and the iteration; then

@@ -4,7 +4,7 @@
 // the keyword rules applies behind `.`, `->` or `::`, where the word names a member. The look-ahead
 // (TokenShapes.cpp) is bounded, so that a hostile source costs linear time.
 //
-// Tested by: TokenRewriter_test.cpp, Compile_test.cpp.
+// Tested by: Compile_test.cpp.
 #include "msl/frontend/TokenRewriter.h"
 #include <clang/Basic/CharInfo.h>
 #include <llvm/ADT/StringSet.h>

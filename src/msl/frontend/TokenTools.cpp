@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tested by: TokenRewriter_test.cpp, Compile_test.cpp.
+// Tested by: Compile_test.cpp.
 #include "msl/frontend/TokenTools.h"
 
 namespace pewter::msl {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A shuffle moves 32 bits. Narrower values are widened, wider ones go in pieces, vectors whole when
 // they fill words. Values cross lanes, poison must not: each is frozen first.
-// Tested by transform/LowerSimdgroup_test.cpp.
+// Tested by codegen/Pipeline_test.cpp.
 #include "cuda/codegen/transform/EmitWarp.h"
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names: air.atomic.{global|local}.OP[.s|.u].TYPE (docs: AIR, atomics). Operand forms differ between
-// AIR versions only behind the ones used here. Tested by LowerAtomics_test.cpp.
+// AIR versions only behind the ones used here. Tested by codegen/Pipeline_test.cpp.
 #include "cuda/codegen/transform/LowerAtomics.h"
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>

@@ -2,7 +2,7 @@
 // Lane layout, as Apple's: with lane bits l4..l0, row = l4 l2 l1, column pair = l3 l0, so a lane owns
 // (row, 2 * pair) and (row, 2 * pair + 1). Element (r, c) is therefore element c & 1 of lane
 // r2 c2 r1 r0 c1. A product takes 8 steps, each one shuffle of A and two of B and two fused
-// multiply-adds, in the order that cpu/codegen/Vectorize.h fixes. Tested by LowerMatrix_test.cpp.
+// multiply-adds, in the order that cpu/codegen/Vectorize.h fixes. Tested by codegen/Pipeline_test.cpp.
 #include "cuda/codegen/transform/LowerMatrix.h"
 #include "cuda/codegen/transform/EmitWarp.h"
 #include <llvm/ADT/PostOrderIterator.h>

@@ -3,7 +3,7 @@
 // a butterfly of five exchanges, whose result is the same in every lane because each step is
 // commutative. With fewer, a lane of the tree may have nobody to compute it, so a separate function
 // fetches all 32 values (the identity for inactive lanes) and every lane computes the tree itself:
-// slow, rare, and the same bits. Costs: 5 shuffles, or 32. Tested by LowerSimdgroup_test.cpp.
+// slow, rare, and the same bits. Costs: 5 shuffles, or 32. Tested by codegen/Pipeline_test.cpp.
 #include "cuda/codegen/transform/LowerSimdgroup.h"
 #include "cuda/codegen/transform/EmitWarp.h"
 #include <llvm/IR/IntrinsicsNVPTX.h>

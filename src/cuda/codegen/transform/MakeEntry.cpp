@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The body is cloned with a type map that sends pointers of space 2 to space 1, because that is the
 // supported way to change the type of a value; globals of space 2 are made again in space 1 first.
-// Tested by MakeEntry_test.cpp.
+// Tested by codegen/Pipeline_test.cpp.
 #include "cuda/codegen/transform/MakeEntry.h"
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
