@@ -81,6 +81,11 @@ static_assert(INT_MAX == 2147483647 && UINT_MAX == 4294967295u && SHRT_MIN == -3
 
 constexpr int factorial(int n) { return n <= 1 ? 1 : n * factorial(n - 1); }
 static_assert(factorial(10) == 3628800, "constexpr");
+SAME(decltype(1.5bf), bfloat);
+static_assert(2.5bf == bfloat(2.5f) && -3bf == bfloat(-3.0f) && 1e-3BF == bfloat(1e-3f), "bfloat literals");
+static_assert(1.00390625bf == 1.0bf && 1.005859375bf == 0x1.02p0bf, "rounded to nearest, ties to even");
+typedef enum Slot : int Slot; enum Slot : int { slotIn = 0, slotOut = 2 }; // As NS_ENUM makes it.
+static_assert(sizeof(Slot) == 4 && Slot(2) == slotOut, "enumeration of a shared header");
 enum class Colour : ushort { red = 3, green };
 static_assert(sizeof(Colour) == 2 && ushort(Colour::green) == 4, "enum");
 union Bits { float f; uint u; };

@@ -155,6 +155,8 @@ std::vector<std::string> argumentsFor(const compiler::SourceRequest &request,
       "-Wno-gcc-compat", "-Wno-duplicate-decl-specifier", "-Wno-c++11-narrowing",
       "-Wno-ignored-attributes", "-Wno-unknown-pragmas", "-Wno-pass-failed",
       "-Wno-c99-designator", "-Wno-vla-cxx-extension", "-Wno-undefined-internal", "-Wno-undefined-inline", "-Wno-undefined-var-template",
+      // `typedef enum E : T E; enum E : T {...}`, as NS_ENUM in headers shared with Objective-C does.
+      "-Wno-elaborated-enum-base",
       // A misspelt attribute would silently change what a kernel is.
       "-Werror=unknown-attributes"};
   if (request.mathMode == compiler::MathMode::Safe) {

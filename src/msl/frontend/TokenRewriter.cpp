@@ -7,6 +7,7 @@
 // Tested by: Compile_test.cpp.
 #include "msl/frontend/TokenRewriter.h"
 #include <clang/Basic/CharInfo.h>
+#include <llvm/ADT/APFloat.h>
 #include <llvm/ADT/StringSet.h>
 
 namespace pewter::msl {
@@ -227,10 +228,24 @@ bool TokenRewriter::rewriteNumber(const Token &token) {
   const bool fractional =
       hex ? text.contains_insensitive('p') : text.find_first_of(".eE") != llvm::StringRef::npos;
   const SourceLocation at = token.getLocation();
-  if (text.ends_with_insensitive("bf") && !hex) {
-    const llvm::StringRef digits = text.drop_back(2);
-    const bool whole = digits.find_first_of(".eE") == llvm::StringRef::npos;
-    out_.number((digits + (whole ? ".0bf16" : "bf16")).str(), at);
+  if (text.ends_with_insensitive("bf") && (!hex || fractional)) {
+    // clang has no literals of this type. Rounded here, once; the float that is cast holds it exactly.
+    llvm::APFloat value(llvm::APFloat::BFloat());
+    auto status = value.convertFromString(text.drop_back(2), llvm::APFloat::rmNearestTiesToEven);
+    if (!status) {
+      llvm::consumeError(status.takeError());
+      return false;
+    }
+    if (!value.isFinite())
+      return false;
+    char digits[32];
+    value.convertToHexString(digits, 0, false, llvm::APFloat::rmNearestTiesToEven);
+    out_.punctuation(tok::l_paren, at);
+    out_.punctuation(tok::l_paren, at);
+    out_.word("__bf16", at);
+    out_.punctuation(tok::r_paren, at);
+    out_.number((llvm::StringRef(digits) + "f").str(), at);
+    out_.punctuation(tok::r_paren, at);
     return true;
   }
   if (text.ends_with_insensitive("h") && (!hex || fractional)) {
