@@ -31,6 +31,16 @@ Result<size_t> sizeOfRegularFile(const Descriptor &file, const std::filesystem::
   return static_cast<size_t>(info.st_size);
 }
 
+bool writeAll(const Descriptor &file, ByteView bytes) {
+  while (!bytes.empty()) {
+    ssize_t put = ::write(file.value, bytes.data(), bytes.size());
+    if (put < 0 && errno != EINTR)
+      return false;
+    bytes = bytes.subspan(put < 0 ? 0 : static_cast<size_t>(put));
+  }
+  return true;
+}
+
 } // namespace
 
 Result<Bytes> readFile(const std::filesystem::path &path) {
@@ -55,30 +65,32 @@ Result<Bytes> readFile(const std::filesystem::path &path) {
 }
 
 Result<void> writeFileAtomically(const std::filesystem::path &path, ByteView bytes) {
-  std::string temporary = path.string() + ".XXXXXX";
+  auto failed = [&](const char *what) {
+    return fail(ErrorKind::Io, "Cannot {} \"{}\": {}.", what, path.string(), std::strerror(errno));
+  };
+  struct stat info;
+  const bool device =
+      ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+  if (device) { // A terminal, a pipe or /dev/null: written to, never replaced by a file.
+    Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+    return file.value >= 0 && writeAll(file, bytes) ? Result<void>{} : failed("write");
+  }
+  std::error_code code;
+  const auto behindLinks = std::filesystem::canonical(path, code);
+  const std::filesystem::path &target = code ? path : behindLinks;
+  std::string temporary = target.string() + ".XXXXXX";
   Descriptor file{::mkstemp(temporary.data())};
   if (file.value < 0)
-    return fail(ErrorKind::Io, "Cannot create a file beside \"{}\": {}.", path.string(),
-                std::strerror(errno));
-  auto giveUp = [&](const char *what) -> Result<void> {
-    int code = errno;
-    ::unlink(temporary.c_str());
-    return fail(ErrorKind::Io, "Cannot {} \"{}\": {}.", what, path.string(), std::strerror(code));
-  };
-  size_t done = 0;
-  while (done < bytes.size()) {
-    ssize_t put = ::write(file.value, bytes.data() + done, bytes.size() - done);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put < 0)
-      return giveUp("write");
-    done += static_cast<size_t>(put);
-  }
-  if (::fchmod(file.value, 0644) != 0)
-    return giveUp("set the mode of");
-  if (::rename(temporary.c_str(), path.c_str()) != 0)
-    return giveUp("rename onto");
-  return {};
+    return failed("create a file beside");
+  const char *what = !writeAll(file, bytes)                             ? "write"
+                     : ::fchmod(file.value, 0644) != 0                  ? "set the mode of"
+                     : ::rename(temporary.c_str(), target.c_str()) != 0 ? "rename onto"
+                                                                        : nullptr;
+  if (!what)
+    return {};
+  auto failure = failed(what);
+  ::unlink(temporary.c_str());
+  return failure;
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem::path &path) {

@@ -165,7 +165,12 @@ Result<Bytes> GgufWriter::toBytes() const {
 }
 
 Result<void> GgufWriter::write(const std::filesystem::path &path) const {
-  std::string temporary = path.string() + ".XXXXXX";
+  std::error_code code;
+  const auto behindLinks = std::filesystem::canonical(path, code);
+  const std::filesystem::path &target = code ? path : behindLinks;
+  if (!code && !std::filesystem::is_regular_file(target))
+    return fail(ErrorKind::Io, "\"{}\" is not a regular file.", path.string());
+  std::string temporary = target.string() + ".XXXXXX";
   int descriptor = ::mkstemp(temporary.data());
   std::FILE *file = descriptor < 0 ? nullptr : ::fdopen(descriptor, "wb");
   if (!file)
@@ -178,7 +183,7 @@ Result<void> GgufWriter::write(const std::filesystem::path &path) const {
   });
   ::fchmod(descriptor, 0644);
   bool closed = std::fclose(file) == 0;
-  if (result && (!closed || ::rename(temporary.c_str(), path.c_str()) != 0))
+  if (result && (!closed || ::rename(temporary.c_str(), target.c_str()) != 0))
     result = fail(ErrorKind::Io, "Cannot write \"{}\": {}.", path.string(), std::strerror(errno));
   if (!result)
     ::unlink(temporary.c_str());
