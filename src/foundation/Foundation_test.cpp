@@ -100,8 +100,8 @@ TEST(String, ConvertsLatin1AndUtf16) {
 TEST(String, FindsAndCompares) {
   auto *text = MTLSTR("Hello hello");
   NS::Range found = text->rangeOfString(MTLSTR("hello"), NS::LiteralSearch);
-  EXPECT_EQ(found.location, 6u);
-  EXPECT_EQ(found.length, 5u);
+  EXPECT_EQ(NS::UInteger(found.location), 6u);
+  EXPECT_EQ(NS::UInteger(found.length), 5u);
   EXPECT_EQ(text->rangeOfString(MTLSTR("hello"), NS::CaseInsensitiveSearch).location, 0u);
   EXPECT_EQ(text->rangeOfString(MTLSTR("nothing"), 0).location, NS::UInteger(NS::NotFound));
   EXPECT_TRUE(text->isEqualToString(MTLSTR("Hello hello")));
