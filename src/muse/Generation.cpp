@@ -27,6 +27,11 @@ Result<GenerationResult> generate(Sequence &sequence, std::span<const uint32_t> 
                                   const GenerationOptions &options,
                                   const std::function<void(const GenerationStep &)> &onStep) {
   PEWTER_TRY_VOID(options.sampler.check());
+  const uint32_t vocabulary = sequence.engine().config().vocab;
+  for (auto [id, bias] : options.sampler.logitBias)
+    if (id >= vocabulary)
+      return fail(ErrorKind::Validation, "The logit bias of token [{}] is for no token: the vocabulary has {}.",
+                  id, vocabulary);
   const Tokenizer &tokenizer = sequence.engine().tokenizer();
   auto cancelled = [&] { return options.cancel && options.cancel->load(); };
   Sampler sampler(options.sampler);
@@ -45,6 +50,10 @@ Result<GenerationResult> generate(Sequence &sequence, std::span<const uint32_t> 
   }
   for (uint32_t id : prompt)
     sampler.accept(id);
+  if (options.maxTokens == 0u) {
+    result.stop = StopReason::Length;
+    return result;
+  }
   StreamDecoder decoder(tokenizer, options.showControl);
   start = now();
   while (true) {
@@ -57,7 +66,7 @@ Result<GenerationResult> generate(Sequence &sequence, std::span<const uint32_t> 
     }
     result.ids.push_back(step.id);
     bool ends = !options.ignoreEnd && tokenizer.endsGeneration(step.id);
-    bool last = ends || (options.maxTokens && result.ids.size() >= options.maxTokens) || cancelled();
+    bool last = ends || (options.maxTokens && result.ids.size() >= *options.maxTokens) || cancelled();
     step.text = decoder.push(step.id);
     if (last || sequence.position() >= sequence.maxContext())
       step.text += decoder.finish();

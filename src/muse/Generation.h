@@ -8,11 +8,12 @@
 #pragma once
 #include "muse/Sampler.h"
 #include "muse/Sequence.h"
+#include <optional>
 
 namespace pewter::muse {
 
 struct GenerationOptions {
-  uint32_t maxTokens = 256;  ///< 0: as many as the context holds.
+  std::optional<uint32_t> maxTokens = 256; ///< Nothing: as many as the context holds.
   bool ignoreEnd = false;    ///< Go on after an end token.
   uint32_t logProbabilities = 0; ///< How many of the best to report per step.
   bool showControl = false;  ///< Spell control tokens in the text.

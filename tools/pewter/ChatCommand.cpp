@@ -111,7 +111,9 @@ void addChat(CLI::App &app, int &status) {
   flags->sampler.addTo(*command);
   command->add_option("--system", flags->system, "System message");
   command->add_option("-p,--prompt", flags->message, "One message; then stop");
-  command->add_option("-n,--predict", flags->count, "Tokens per answer at most")->capture_default_str();
+  command->add_option("-n,--predict", flags->count, "Tokens per answer at most")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->callback([flags, &status] {
     auto result = run(*flags);
     status = result ? 0 : report(result.error());

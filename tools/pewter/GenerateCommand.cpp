@@ -90,7 +90,10 @@ Result<void> run(GenerateFlags &flags) {
   PEWTER_TRY(auto sequence, muse::Sequence::create(engine, {}));
   ProgressLine progress(flags.engine.quiet);
   std::signal(SIGINT, onInterrupt);
-  muse::GenerationOptions options{.maxTokens = flags.count < 0 ? 0 : static_cast<uint32_t>(flags.count),
+  std::optional<uint32_t> limit; // -1 is none, as in llama.cpp.
+  if (flags.count >= 0)
+    limit = static_cast<uint32_t>(flags.count);
+  muse::GenerationOptions options{.maxTokens = limit,
                                   .ignoreEnd = flags.ignoreEnd,
                                   .logProbabilities = flags.logProbabilities,
                                   .sampler = samplerOptions,
@@ -162,8 +165,10 @@ void addGenerate(CLI::App &app, int &status) {
   flags->engine.addTo(*command);
   flags->sampler.addTo(*command);
   auto *prompt = command->add_option("-p,--prompt", flags->prompt, "The text to continue");
-  command->add_option("-f,--file", flags->file, "File with the text; - is standard input");
+  command->add_option("-f,--file", flags->file, "File with the text; - is standard input")
+      ->excludes(prompt);
   command->add_option("-n,--predict", flags->count, "Tokens to make at most; -1 fills the context")
+      ->check(CLI::Range(int64_t(-1), int64_t(UINT32_MAX)))
       ->capture_default_str();
   command->add_flag("--ignore-eos", flags->ignoreEnd, "Go on after an end token");
   command->add_flag("--no-bos", flags->noBos, "Do not begin with the beginning-of-text token");

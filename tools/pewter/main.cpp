@@ -3,6 +3,7 @@
 // 1 failed, 2 usage.
 #include "pewter/Commands.h"
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 int main(int argc, char **argv) {
   CLI::App app{"Pewter: Metal compute on machines that have no Metal."};
@@ -26,6 +27,11 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  // A full disk must not look like success.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    std::perror("pewter: standard output cannot be written");
+    return 1;
   }
   return status;
 }
