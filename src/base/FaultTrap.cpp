@@ -37,6 +37,8 @@ void onFault(int signal, siginfo_t *info, void *context) {
     armed = nullptr;
     trap->signal = signal;
     trap->address = info->si_addr;
+    // A general protection fault (an address that no pointer can have) comes as SI_KERNEL with 0.
+    trap->hasAddress = signal != SIGABRT && info->si_code > 0 && info->si_code != SI_KERNEL;
     ::siglongjmp(trap->resume, 1);
   }
   for (size_t i = 0; i < kSignals.size(); ++i) {
@@ -106,6 +108,8 @@ void springFaultTrap(int signal) {
     return;
   armed = nullptr;
   trap->signal = signal;
+  trap->address = nullptr;
+  trap->hasAddress = false;
   ::siglongjmp(trap->resume, 1);
 }
 

@@ -18,7 +18,8 @@ struct FaultTrap {
   sigjmp_buf resume;
   bool catchesAbort = false;        ///< Also springs at abort(), by which libraries give up.
   volatile int signal = 0;          ///< What happened, after the jump.
-  void *volatile address = nullptr; ///< The address that faulted, where the signal has one.
+  void *volatile address = nullptr; ///< The address that faulted, where the processor told one.
+  volatile bool hasAddress = false; ///< Not after a non-canonical address or a signal of software.
 };
 
 /// Installs the handlers; cheap after the first call.

@@ -46,8 +46,33 @@ TEST(FaultTrap, CatchesABadAddressAndSaysWhich) {
   ::munmap(page, 4096);
 }
 
+TEST(FaultTrap, SaysWhereAFaultHasNoAddress) {
+  auto trapOf = [](auto work) {
+    FaultTrap trap;
+    std::thread([&] {
+      ensureSignalStack();
+      if (sigsetjmp(trap.resume, 0) == 0) {
+        armFaultTrap(&trap);
+        work();
+        armFaultTrap(nullptr);
+      }
+    }).join();
+    return std::pair(int(trap.signal), bool(trap.hasAddress));
+  };
+  installFaultHandlers();
+  EXPECT_EQ(trapOf([] { *reinterpret_cast<volatile int *>(16) = 1; }), std::pair(SIGSEGV, true));
+#ifdef __x86_64__
+  // No pointer has these upper bits, and the processor does not tell which was used.
+  EXPECT_EQ(trapOf([] { *reinterpret_cast<volatile int *>(0x0123456789abcdef) = 1; }),
+            std::pair(SIGSEGV, false));
+#endif
+  EXPECT_EQ(trapOf([] { springFaultTrap(SIGABRT); }), std::pair(SIGABRT, false));
+}
+
 [[gnu::noinline]] int endless(volatile int *depth) {
   *depth = *depth + 1;
+  if (*depth < 0)
+    return 0;
   volatile char room[4096];
   room[*depth % 4096] = 1;
   return endless(depth) + room[0];

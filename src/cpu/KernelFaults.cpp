@@ -4,9 +4,12 @@
 
 namespace pewter::cpu {
 
-std::string describeFault(int signal, const void *address) {
-  switch (signal) {
+std::string describeFault(const FaultTrap &trap) {
+  const void *address = trap.address;
+  switch (trap.signal) {
   case SIGSEGV:
+    if (!trap.hasAddress)
+      return "accesses memory at an address that no pointer can have (SIGSEGV)";
     return fmt::format("accesses memory at {} that no buffer holds (SIGSEGV)", address);
   case SIGBUS:
     return fmt::format("accesses memory at {} that is not there (SIGBUS)", address);
@@ -15,7 +18,7 @@ std::string describeFault(int signal, const void *address) {
   case SIGILL:
     return "reaches code that cannot be executed (SIGILL)";
   }
-  return fmt::format("ends with signal {}", signal);
+  return fmt::format("ends with signal {}", int(trap.signal));
 }
 
 } // namespace pewter::cpu

@@ -8,6 +8,6 @@
 namespace pewter::cpu {
 
 /// "accesses memory at 0x10 that no buffer holds (SIGSEGV)", to follow the kernel's name.
-std::string describeFault(int signal, const void *address);
+std::string describeFault(const FaultTrap &trap);
 
 } // namespace pewter::cpu

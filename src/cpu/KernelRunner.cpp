@@ -95,7 +95,7 @@ std::optional<std::string> KernelRunner::run(const Job &job, uint64_t begin, uin
     own_.reset();
     fault_ = ranOver && trap_.signal == SIGSEGV
                  ? "needs more stack than it was given"
-                 : describeFault(trap_.signal, trap_.address);
+                 : describeFault(trap_);
   }
   armFaultTrap(before);
   running_ = nullptr;
