@@ -176,8 +176,8 @@ TEST(MetadataWriter, MalformedNodesAreErrors) {
       "!{i32 0}",
       "!{!\"air.buffer\"}",
       "!{i32 0, !\"air.buffer\", !\"air.location_index\"}",
-      "!{i32 0, !\"air.buffer\", !\"air.location_index\", i32 0, i32 1, !\"air.address_space\", "
-      "i32 3}",
+      ("!{i32 0, !\"air.buffer\", !\"air.location_index\", i32 0, i32 1, !\"air.address_space\", "
+       "i32 3}"),
       "!{i32 0, !\"air.function_constant\", !1, !\"air.buffer\"}",
       "!{i32 0, !\"air.thread_position_in_grid\"}",
   };

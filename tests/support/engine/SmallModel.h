@@ -19,10 +19,10 @@ struct SmallModel {
   uint64_t seed = 1;
 
   /// Called for each metadata key; returning false leaves it out. May add others to the writer.
-  std::function<bool(const std::string &key, muse::GgufWriter &writer)> onKey;
+  std::function<bool(const std::string &key, muse::GgufWriter &writer)> onKey = {};
   /// Called for each tensor before it is added; returning false leaves it out.
   std::function<bool(std::string &name, muse::TensorType &type, std::vector<uint64_t> &dims, Bytes &bytes)>
-      onTensor;
+      onTensor = {};
 
   uint32_t vocab() const { return 256 + vocabMerges + 6; }
   Bytes build() const;

@@ -137,7 +137,9 @@ std::vector<LoadGroup> findLoadGroups(const BasicBlock &block, const Uniformity 
   auto close = [&] {
     for (Open &candidate : open) {
       auto byPlace = candidate.members;
-      llvm::stable_sort(byPlace, [](auto &a, auto &b) { return a.second < b.second; });
+      llvm::sort(byPlace, [](auto &a, auto &b) {
+        return a.second != b.second ? a.second < b.second : a.first != b.first && a.first->comesBefore(b.first);
+      });
       for (size_t i = 0; i < byPlace.size();) {
         LoadGroup group;
         group.begin = byPlace[i].second;
