@@ -121,9 +121,9 @@ void print(const Row &row, double bandwidth) {
 
 Result<void> run(BenchFlags &flags) {
   uint32_t threads = flags.engine.threads ? flags.engine.threads : std::thread::hardware_concurrency();
-  double bandwidth = measureReadBandwidth(threads);
   uint32_t needed = 0;
   PEWTER_TRY(auto engine, makeEngine(flags.engine));
+  double bandwidth = measureReadBandwidth(threads);
   uint32_t most = engine->maxContext();
   PEWTER_TRY(auto sequence, muse::Sequence::create(engine, {}));
   std::vector<Row> rows;
@@ -141,6 +141,8 @@ Result<void> run(BenchFlags &flags) {
     rows.push_back(std::move(row));
   };
   for (uint32_t count : flags.prompts) {
+    if (count == 0) // As llama-bench has it: no prompt is measured.
+      continue;
     needed = count;
     if (needed > most) {
       skipped.push_back(fmt::format("pp{}", count));
@@ -149,7 +151,7 @@ Result<void> run(BenchFlags &flags) {
     PEWTER_TRY(Row row, benchPrefill(*sequence, count, flags.repeats));
     add(std::move(row));
   }
-  for (uint32_t depth : flags.depths) {
+  for (uint32_t depth : flags.count ? flags.depths : std::vector<uint32_t>()) {
     needed = depth + flags.count * (flags.repeats + 1);
     if (needed > most) {
       skipped.push_back(fmt::format("tg{}@{}", flags.count, depth));
@@ -258,7 +260,7 @@ Result<void> profile(BenchFlags &flags) {
     addToTrace(events, title, ++id, samples);
   }
   for (uint32_t count : flags.prompts) {
-    if (count > engine->maxContext())
+    if (count == 0 || count > engine->maxContext())
       continue;
     std::vector<muse::PhaseSample> samples;
     sequence->reset();

@@ -20,7 +20,9 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <fmt/ranges.h>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace pewter::tools {
@@ -153,14 +155,22 @@ Hash128 keyOf(const compiler::KernelRequest &request) {
                            isPtx ? cuda::kImageVersion : cpu::kAbiVersion});
 }
 
-/// Gives an image to the device of this machine that can run it, as a pipeline would get it from an archive.
-Result<void> load(const compiler::KernelRequest &request, const Bytes &image) {
+/// The images of one kernel under the keys that a device asks for.
+using Images = std::vector<std::pair<Hash128, Bytes>>;
+
+/// Gives the images to the device of this machine that can run them, as a pipeline would get them from an archive.
+Result<void> load(const compiler::KernelRequest &request, const Images &images) {
   auto devices = request.target == compiler::TargetKind::Ptx ? cuda::connect() : cpu::connect();
   if (devices.empty())
     return fail(ErrorKind::Unsupported, "--load: this machine has no device for the pipelines.");
   device::PipelineRequest pipeline;
   pipeline.function = request.function;
-  pipeline.lookUp = [&](const Hash128 &) -> std::optional<Bytes> { return image; };
+  pipeline.identity =
+      device::functionIdentity(hashOf(request.module), request.function, request.constants);
+  pipeline.lookUp = [&](const Hash128 &key) -> std::optional<Bytes> {
+    auto found = std::ranges::find(images, key, &Images::value_type::first);
+    return found == images.end() ? std::nullopt : std::optional(found->second);
+  };
   pipeline.failOnMiss = true;
   PEWTER_TRY(auto loaded, devices.front()->createPipeline(pipeline));
   return {};
@@ -180,6 +190,24 @@ double processorMilliseconds() {
   return double(time.tv_sec) * 1e3 + double(time.tv_nsec) * 1e-6;
 }
 
+/// Every --constant is NAME=VALUE and some function has a constant of that name.
+Result<void> checkConstants(const air::Metallib &library, const CompileOptions &options) {
+  std::set<std::string> known;
+  for (const air::MetallibFunction &function : library.functions)
+    for (const air::MetallibConstant &constant : function.constants)
+      known.insert(constant.name);
+  for (const std::string &option : options.constants) {
+    size_t equals = option.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(ErrorKind::Validation, "--constant \"{}\" is not of the form NAME=VALUE.", option);
+    if (!known.contains(option.substr(0, equals)))
+      return fail(ErrorKind::Validation, "No function of \"{}\" has a constant \"{}\"; there are {}.",
+                  options.input.path, option.substr(0, equals),
+                  known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+  }
+  return {};
+}
+
 Result<void> compile(const CompileOptions &options) {
   PEWTER_TRY(Bytes bytes, loadLibrary(options.input));
   PEWTER_TRY(air::Metallib library, air::readMetallib(bytes));
@@ -195,7 +223,11 @@ Result<void> compile(const CompileOptions &options) {
     if (std::ranges::none_of(chosen, [&](auto *f) { return f->name == kernel; }))
       return fail(ErrorKind::Validation, "\"{}\" has no kernel \"{}\" ({} kernels are there).",
                   options.input.path, kernel, library.functions.size());
+  PEWTER_TRY_VOID(checkConstants(library, options));
   if (chosen.empty()) {
+    if (!options.emit.empty() || options.load)
+      return fail(ErrorKind::Validation, "{} needs --kernel NAME or --all: \"{}\" has {} kernels.",
+                  options.emit.empty() ? "--load" : "--emit", options.input.path, library.functions.size());
     if (!options.quiet)
       fmt::print(stderr, "{}: {} kernels{}{}\n", options.input.path, library.functions.size(),
                  options.output.empty() ? "" : " -> ", options.output);
@@ -244,7 +276,8 @@ Result<void> compile(const CompileOptions &options) {
       outcome.kernel = chosen[i]->name;
       Result<void> made = [&]() -> Result<void> {
         PEWTER_TRY(compiler::KernelRequest request, requestFor(*chosen[i]));
-        auto shapes = options.toArchive() ? shapesOf(request) : std::vector{request.shape};
+        auto shapes = options.toArchive() || options.load ? shapesOf(request) : std::vector{request.shape};
+        Images images;
         for (const compiler::ThreadgroupShape &shape : shapes) {
           request.shape = shape;
           PEWTER_TRY(compiler::KernelImage image, entry->compileKernel(request));
@@ -252,8 +285,10 @@ Result<void> compile(const CompileOptions &options) {
           if (options.toArchive())
             archive.add(keyOf(request), image.image);
           if (options.load)
-            PEWTER_TRY_VOID(load(request, image.image));
+            images.emplace_back(keyOf(request), std::move(image.image));
         }
+        if (options.load)
+          PEWTER_TRY_VOID(load(request, images));
         return {};
       }();
       if (!made)
@@ -319,7 +354,8 @@ void addCompile(CLI::App &app, int &status) {
   command->add_option("-o,--output", options->output, "Write the library here; with --device, an archive of pipelines");
   command->add_option("--emit", options->emit,
                       "Print one stage: air, canonical, llvm (vector), shapes, asm, object");
-  command->add_option("--threadgroup", options->threadgroup, "Compile for exactly this size");
+  auto *threadgroup =
+      command->add_option("--threadgroup", options->threadgroup, "Compile for exactly this size");
   command->add_option("--constant", options->constants, "NAME=VALUE of a function constant");
   command->add_option("--bools", options->boolDefault, "Value of bool constants not named otherwise");
   command->add_option("--integers", options->integerDefault,
@@ -331,7 +367,8 @@ void addCompile(CLI::App &app, int &status) {
   command->add_option("-j,--jobs", options->jobs, "Compile on this many threads")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
-  command->add_flag("--load", options->load, "Load each pipeline into this machine's device too");
+  command->add_flag("--load", options->load, "Load each pipeline into this machine's device too")
+      ->excludes(threadgroup);
   command->add_flag("-q,--quiet", options->quiet, "Print only errors and the last line");
   command->callback([options, device, &status] {
     options->hasDevice = device->count() > 0;

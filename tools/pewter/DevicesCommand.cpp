@@ -4,6 +4,7 @@
 #include "pewter/Devices.h"
 #include <CLI/CLI.hpp>
 #include <Pewter/Pewter.hpp>
+#include <cstdlib>
 
 namespace pewter::tools {
 
@@ -13,7 +14,9 @@ std::string textOf(const NS::Error *error, const char *otherwise) {
   return error->localizedDescription()->utf8String();
 }
 
-Result<NS::SharedPtr<MTL::Device>> deviceNamed(const std::string &name) {
+Result<NS::SharedPtr<MTL::Device>> deviceNamed(const std::string &asked) {
+  const char *preferred = std::getenv("PEWTER_DEVICE");
+  const std::string name = asked.empty() && preferred ? preferred : asked;
   NS::SharedPtr<NS::Array> devices = NS::TransferPtr(MTL::CopyAllDevices());
   // A kind ("cpu", "cuda", "null") is the first device of it.
   if (auto *device = name.empty() ? nullptr : Pewter::CreateDevice(name.c_str()))

@@ -13,7 +13,7 @@ namespace pewter::tools {
 void EngineFlags::addTo(CLI::App &command) {
   command.add_option("-m,--model", model, "GGUF file (default: the model that pewter ships)");
   command.add_option("-c,--ctx-size", context, "Longest sequence (default: the model's)");
-  command.add_option("-t,--threads", threads, "CPU threads");
+  command.add_option("-t,--threads", threads, "CPU threads")->check(CLI::Range(1u, 256u));
   command.add_option("--device", device, "Part of a device's name");
   command.add_option("--math", math, "fast or strict kernels")->check(CLI::IsMember({"fast", "strict"}));
   command.add_option("--kv", kv, "Type of the key-value cache")->check(CLI::IsMember({"f16", "f32"}));

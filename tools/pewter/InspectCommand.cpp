@@ -321,10 +321,11 @@ void addInspect(CLI::App &app, int &status) {
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--names", options->names, "Print the names of the functions, nothing else");
   command->callback([options, &status] {
-    const Result<void> done = inspect(*options);
+    Result<void> done = inspect(*options);
     if (!done)
-      fmt::print(stderr, "{}\n", done.error().describe());
-    status = done ? 0 : 1;
+      done = std::unexpected(std::move(done).error().whileDoing(
+          fmt::format("inspecting \"{}\"", options->path)));
+    status = report(done);
   });
 }
 

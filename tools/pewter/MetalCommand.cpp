@@ -258,13 +258,35 @@ Result<void> metal(const std::vector<std::string> &arguments) {
   return link(parts, output);
 }
 
+constexpr const char kMetalUsage[] =
+    "pewter metal [OPTIONS] INPUT...\n"
+    "Compiles .metal sources and links them and .air files to a library, with the options of `xcrun metal`.\n\n"
+    "  -c                  compile each source to an .air file; do not link\n"
+    "  -o FILE             write FILE (without it default.metallib, or INPUT.air with -c)\n"
+    "  -I DIR  -D NAME[=V]  -include FILE     as clang has them\n"
+    "  -std=metal3.2       version of the language\n"
+    "  -ffast-math  -fno-fast-math  -fmetal-math-mode=fast|relaxed|safe\n"
+    "  -MD  -MMD  -MF FILE  -MT NAME          write the dependencies for make\n"
+    "  -w  -Werror         no warnings; warnings are errors\n"
+    "  -target TRIPLE, -O..., -g, -W...       accepted\n";
+constexpr const char kMetallibUsage[] =
+    "pewter metallib [-o FILE] INPUT...\n"
+    "Links .air files and libraries to one library (default.metallib without -o). Two kernels of one name are\n"
+    "an error.\n";
+
 /// A subcommand that gets its arguments as they are, clang-like options and all.
 void addDriver(CLI::App &app, int &status, const char *name, const char *description,
-               Result<void> (*run)(const std::vector<std::string> &)) {
+               const char *usage, Result<void> (*run)(const std::vector<std::string> &)) {
   CLI::App *command = app.add_subcommand(name, description);
   command->prefix_command();
   command->set_help_flag();
-  command->callback([command, run, &status] { status = report(run(command->remaining())); });
+  command->callback([command, usage, run, &status] {
+    const std::vector<std::string> arguments = command->remaining();
+    if (std::ranges::find(arguments, "--help") != arguments.end())
+      fmt::print("{}", usage);
+    else
+      status = report(run(arguments));
+  });
 }
 
 } // namespace
@@ -272,9 +294,9 @@ void addDriver(CLI::App &app, int &status, const char *name, const char *descrip
 void addMetal(CLI::App &app, int &status) {
   addDriver(app, status, "metal",
             "Compile and link as `xcrun metal` does: [-c] [-o FILE] [-I DIR] [-D NAME] [-std=...] INPUT...",
-            metal);
+            kMetalUsage, metal);
   addDriver(app, status, "metallib", "Link .air files as `xcrun metallib` does: A.air B.air -o X.metallib",
-            metal);
+            kMetallibUsage, metal);
 }
 
 bool isMetalCommandLine(int argc, char **argv) {

@@ -7,6 +7,7 @@
 #include "pewter/TypedArray.h"
 #include <CLI/CLI.hpp>
 #include <Metal/Metal.hpp>
+#include <Pewter/Pewter.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -42,6 +43,8 @@ Result<MTL::Size> sizeFrom(const std::string &text, const char *option) {
     return fail(ErrorKind::Validation, "{} \"{}\" has {} numbers; at most 3 make sense.", option, text,
                 numbers.size());
   numbers.resize(3, 1);
+  if (std::ranges::find(numbers, 0u) != numbers.end())
+    return fail(ErrorKind::Validation, "{} \"{}\" has an extent of 0; 1 is the least.", option, text);
   return MTL::Size(numbers[0], numbers[1], numbers[2]);
 }
 
@@ -180,6 +183,21 @@ Result<void> run(const RunOptions &options) {
       return fail(ErrorKind::Validation, "Slot {} is bound twice.", slot.first);
   }
 
+  std::vector<std::pair<uint32_t, TypedArray>> constants;
+  for (const std::string &text : options.bytes) {
+    PEWTER_TRY(auto slot, slotAndValue(text, "--bytes"));
+    PEWTER_TRY(TypedArray value, valueFromSpec(slot.second));
+    constants.emplace_back(slot.first, std::move(value));
+  }
+  std::vector<std::pair<uint32_t, uint64_t>> threadgroupMemory;
+  for (const std::string &text : options.threadgroupMemory) {
+    PEWTER_TRY(auto slot, slotAndValue(text, "--threadgroup-memory"));
+    PEWTER_TRY(std::vector<uint64_t> size, numbersFrom(slot.second, "--threadgroup-memory"));
+    threadgroupMemory.emplace_back(slot.first, size[0]);
+  }
+
+  // A misuse fails the command buffer, whose error is reported below.
+  Pewter::SetMisuseHandler([](const char *) {});
   NS::SharedPtr<MTL::CommandQueue> queue = NS::TransferPtr(device->newCommandQueue());
   std::vector<double> seconds;
   for (uint32_t i = 0; i < options.repeat; ++i) {
@@ -190,16 +208,10 @@ Result<void> run(const RunOptions &options) {
     encoder->setComputePipelineState(pipeline.get());
     for (auto &[slot, bound] : buffers)
       encoder->setBuffer(bound.buffer.get(), 0, slot);
-    for (const std::string &text : options.bytes) {
-      PEWTER_TRY(auto slot, slotAndValue(text, "--bytes"));
-      PEWTER_TRY(TypedArray value, valueFromSpec(slot.second));
-      encoder->setBytes(value.bytes.data(), value.bytes.size(), slot.first);
-    }
-    for (const std::string &text : options.threadgroupMemory) {
-      PEWTER_TRY(auto slot, slotAndValue(text, "--threadgroup-memory"));
-      PEWTER_TRY(std::vector<uint64_t> size, numbersFrom(slot.second, "--threadgroup-memory"));
-      encoder->setThreadgroupMemoryLength(size[0], slot.first);
-    }
+    for (const auto &[slot, value] : constants)
+      encoder->setBytes(value.bytes.data(), value.bytes.size(), slot);
+    for (auto [slot, size] : threadgroupMemory)
+      encoder->setThreadgroupMemoryLength(size, slot);
     if (options.grid.empty())
       encoder->dispatchThreadgroups(grid, threadgroup);
     else

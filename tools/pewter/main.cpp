@@ -3,11 +3,13 @@
 // 1 failed, 2 usage.
 #include "pewter/Commands.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 int main(int argc, char **argv) {
   CLI::App app{"Pewter: Metal compute on machines that have no Metal."};
   app.require_subcommand(1);
+  app.set_version_flag("--version", "pewter " PEWTER_VERSION);
   int status = 0;
   pewter::tools::addBench(app, status);
   pewter::tools::addChat(app, status);
@@ -23,6 +25,15 @@ int main(int argc, char **argv) {
   pewter::tools::addToggles(app, status);
   if (pewter::tools::isMetalCommandLine(argc, argv))
     argv[1] = const_cast<char *>("metal");
+  const auto commands = app.get_subcommands({});
+  if (argc > 1 && argv[1][0] != '-' &&
+      std::ranges::none_of(commands, [&](const CLI::App *command) { return command->get_name() == argv[1]; })) {
+    std::string known;
+    for (const CLI::App *command : commands)
+      known += (known.empty() ? "" : ", ") + command->get_name();
+    std::fprintf(stderr, "pewter: There is no subcommand \"%s\"; there are %s.\n", argv[1], known.c_str());
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
