@@ -168,6 +168,23 @@ TEST(CollectiveOperations, PrefixesAndVotes) {
               [](uint32_t i) { return 1 | (i == 0 ? 4 : 0) | 0xa0; });
 }
 
+TEST(CollectiveOperations, ExclusiveSumsOfFloatsStartFromZero) {
+  // Odd lanes alone sum -0.0: the lane before the first of them takes no part, and none may see -0.0.
+  for (const char *operation : {"simd_prefix_exclusive_sum", "quad_prefix_exclusive_sum"})
+    expectWords(oneGroup(fmt::format(R"(
+  %odd = trunc i32 %lane to i1
+  br i1 %odd, label %sum, label %join
+sum:
+  %total = call float @air.{}.f32(float -0.0) #0
+  %bits = bitcast float %total to i32
+  br label %join
+join:
+  %result = phi i32 [ 7, %0 ], [ %bits, %sum ])",
+                                     operation),
+                         fmt::format("declare float @air.{}.f32(float) #0", operation)),
+                [](uint32_t i) { return i % 2 ? 0 : 7; });
+}
+
 TEST(CollectiveOperations, ThreadgroupMemoryAndBarrier) {
   expectWords(oneGroup(R"(
   %i = zext i32 %index to i64

@@ -14,7 +14,7 @@
 //     and rounded once;
 //   * simd_min and simd_max are minnum and maxnum in the same tree;
 //   * inclusive prefix operations combine lane l with lane l - d for d = 1, 2, 4, 8, 16; exclusive
-//     ones are the inclusive ones moved up by one lane;
+//     ones are the inclusive ones moved up by one lane, sums of floats with 0.0 added;
 //   * simdgroup_multiply_accumulate starts from C in float and does fma(A[r][k], B[k][c], sum) for
 //     k = 0 .. 7, then rounds once to the type of D;
 //   * when lanes store different values to one address, the highest active lane wins.

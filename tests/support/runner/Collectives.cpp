@@ -155,8 +155,9 @@ void prefix(std::array<T, 32> &values, uint32_t width, const Combine &combine, b
   if (!isExclusive)
     return;
   std::array<T, 32> before = values;
+  // An exclusive scan starts from `first`: sums of floats from 0.0, so that none is -0.0.
   for (uint32_t lane = 0; lane < 32; ++lane)
-    values[lane] = lane % width == 0 ? first : before[lane - 1];
+    values[lane] = lane % width == 0 ? first : combine(first, before[lane - 1]);
 }
 
 template <class Step> Lanes combined(const Lanes &in, const Combine &combine, Step step) {

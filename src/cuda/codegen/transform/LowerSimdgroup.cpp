@@ -247,6 +247,10 @@ Value *Lowering::scan(Value *value, Combine combine, bool inclusive) {
     Value *identity = combine == Combine::Sum && working->getType()->isFloatTy()
                           ? ConstantFP::getZero(working->getType())
                           : operation.identity();
+    // An exclusive sum of floats starts from 0.0: lanes before this one that hold -0.0 give 0.0.
+    auto fromIdentity = [&](Value *sum) {
+      return combine == Combine::Sum && sum->getType()->isFloatTy() ? builder_.CreateFAdd(sum, identity) : sum;
+    };
     Value *result = ifAllActive(
         [&] {
           Value *sum = working;
@@ -258,8 +262,8 @@ Value *Lowering::scan(Value *value, Combine combine, bool inclusive) {
           if (inclusive)
             return sum;
           Value *moved = fromIndex(sum, builder_.CreateSub(indexInGroup(), builder_.getInt32(1)));
-          return builder_.CreateSelect(
-              builder_.CreateICmpEQ(indexInGroup(), builder_.getInt32(0)), identity, moved);
+          return fromIdentity(builder_.CreateSelect(
+              builder_.CreateICmpEQ(indexInGroup(), builder_.getInt32(0)), identity, moved));
         },
         [&] {
           SmallVector<Value *> values = fetchAll(working, operation);
@@ -280,7 +284,7 @@ Value *Lowering::scan(Value *value, Combine combine, bool inclusive) {
                                               builder_.getInt32(1));
             Value *none = builder_.CreateICmpEQ(builder_.CreateAnd(groupMask(mask()), below),
                                                 builder_.getInt32(0));
-            own = builder_.CreateSelect(none, identity, own);
+            own = fromIdentity(builder_.CreateSelect(none, identity, own));
           }
           return own;
         });
