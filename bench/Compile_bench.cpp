@@ -8,10 +8,14 @@
 //
 //   Compile_bench            everything, three repetitions
 //   Compile_bench small 9    the cases whose name contains "small", nine repetitions
+#define NS_PRIVATE_IMPLEMENTATION
+#define MTL_PRIVATE_IMPLEMENTATION
 #include "air/Metallib.h"
 #include "air/Reflection.h"
 #include "base/Bytes.h"
 #include "device/CompilerLibrary.h"
+#include <Foundation/Foundation.hpp>
+#include <Metal/Metal.hpp>
 #include <algorithm>
 #include <cstring>
 #include <ctime>
@@ -127,6 +131,41 @@ void compilePipeline(const compiler::EntryPoints &entry, ByteView library, const
   _exit(1);
 }
 
+/// newLibrary, newFunction and newComputePipelineState of a program that has done nothing yet.
+void makeThroughTheApi() {
+  auto pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
+  auto device = NS::TransferPtr(MTL::CreateSystemDefaultDevice());
+  NS::Error *error = nullptr;
+  auto library = NS::TransferPtr(
+      device->newLibrary(NS::String::string(kSmall, NS::UTF8StringEncoding), nullptr, &error));
+  auto function = NS::TransferPtr(
+      library ? library->newFunction(NS::String::string("scale_add", NS::UTF8StringEncoding)) : nullptr);
+  auto pipeline = NS::TransferPtr(function ? device->newComputePipelineState(function.get(), &error) : nullptr);
+  if (!pipeline) {
+    fmt::print(stderr, "Compile_bench: {}\n",
+               error ? error->localizedDescription()->utf8String() : "no pipeline");
+    _exit(1);
+  }
+}
+
+Sample throughTheApi(bool isCached) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("pewter-compile-bench-{}", getpid());
+  setenv("PEWTER_CACHE_DIR", folder.c_str(), 1);
+  if (isCached && fork() == 0) { // Another process fills the cache.
+    makeThroughTheApi();
+    _exit(0);
+  }
+  while (isCached && wait(nullptr) > 0)
+    ;
+  Sample sample = measure(makeThroughTheApi);
+  std::filesystem::remove_all(folder);
+  if (isCached == device::compilerLibraryIsLoaded()) {
+    fmt::print(stderr, "Compile_bench: the compiler was {}loaded.\n", isCached ? "" : "not ");
+    _exit(1);
+  }
+  return sample;
+}
+
 struct Case {
   std::string name;
   std::function<Sample()> run;
@@ -157,6 +196,11 @@ std::vector<Case> cases() {
                      compilePipeline(*entry, must(entry->compileSource(smallSource())).metallib, "");
                    });
                  }});
+
+  for (bool isCached : {false, true})
+    all.push_back({isCached ? "small: source to pipeline through the API, cached on the disk"
+                            : "small: source to pipeline through the API, nothing cached",
+                   [isCached] { return throughTheApi(isCached); }});
 
   const std::filesystem::path peers = std::filesystem::path(PEWTER_SOURCE_DIR) / ".cache/peers";
   for (const char *file : {"ggml@d0f2203f/ggml-metal.metal",
