@@ -31,6 +31,7 @@
 #include <llvm/Transforms/Scalar/InferAddressSpaces.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Scalar/TailRecursionElimination.h>
 
 namespace pewter::msl {
 
@@ -164,6 +165,13 @@ void internalize(Module &module, const std::set<Function *> &entries) {
 }
 
 /// The analyses that the few passes below need.
+bool callsItself(const Function &function) {
+  return any_of(function.users(), [&](const User *user) {
+    const auto *call = dyn_cast<CallBase>(user);
+    return call && call->getCalledFunction() == &function && call->getFunction() == &function;
+  });
+}
+
 class Passes {
 public:
   Passes() {
@@ -186,6 +194,18 @@ public:
     manager.run(module, modules_);
     modules_.clear();
     functions_.clear();
+  }
+  /// Functions that end by calling themselves become loops; other recursion stays, and is refused later.
+  void loopTailCalls(Module &module) {
+    FunctionPassManager manager;
+    manager.addPass(SROAPass(SROAOptions::ModifyCFG));
+    manager.addPass(SimplifyCFGPass());
+    manager.addPass(TailCallElimPass());
+    for (Function &function : module)
+      if (callsItself(function)) {
+        manager.run(function, functions_);
+        functions_.clear(function, function.getName());
+      }
   }
   void clean(Function &function) {
     cleaning_.run(function, functions_);
@@ -247,6 +267,7 @@ Result<std::vector<LoweredKernel>> lower(std::unique_ptr<Module> module, KernelT
   }
 
   Passes passes;
+  passes.loopTailCalls(*module);
   passes.inlineAll(*module);
   for (const StaticInitializer &initializer : shape.initializers)
     passes.clean(*initializer.function);

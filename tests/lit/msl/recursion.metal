@@ -1,8 +1,8 @@
 #include <metal_stdlib>
 using namespace metal;
-int factorial(int n) {
-  return n < 2 ? 1 : n * factorial(n - 1);
+int fibonacci(int n) {
+  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 kernel void k(device int *o) {
-  o[0] = factorial(o[1]);
+  o[0] = fibonacci(o[1]);
 }
