@@ -94,16 +94,4 @@ template <class T> struct __is_valid_simdgroup_type {
 template <class T> using uniform = T;
 template <class T> METAL_FUNC constexpr T make_uniform(T x) { return x; }
 template <class T> METAL_FUNC bool is_uniform(T) { return true; }
-
-template <class T> METAL_FUNC constexpr thread __remove_reference_t(T) &&move(T &&x) {
-  return static_cast<__remove_reference_t(T) &&>(x);
-}
-template <class T> METAL_FUNC constexpr T &&forward(thread __remove_reference_t(T) & x) {
-  return static_cast<T &&>(x);
-}
-template <class T> METAL_FUNC void swap(thread T &a, thread T &b) {
-  T kept = a;
-  a = b;
-  b = kept;
-}
 } // namespace metal
