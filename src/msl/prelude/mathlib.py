@@ -2,7 +2,7 @@
 """metal_math, metal_common, metal_geometric, metal_relational, for float and half. A function that
 has a fast and a precise form exists three times: in metal::fast, in metal::precise, and in metal
 itself under a name ("air.mode_exp.f32") that lowering turns into one of the two."""
-from emit import (BITS, FLOATS, SIZES, air, define, external, out, param, raw, result, typ, value,
+from emit import (BITS, FLOATS, INTEGERS, SIZES, air, define, external, out, param, raw, result, typ, value,
                   wrapper)
 
 UNARY = ("acos acosh asin asinh atan atanh ceil cos cosh cospi exp exp10 exp2 fabs floor log log10 "
@@ -169,12 +169,14 @@ def relational():
         for name, op in (("any", "|"), ("all", "&")):
             joined = f" {op} ".join(f"b.__v[{i}]" for i in range(n))
             out(f"METAL_FUNC bool {name}(const vec<bool,{n}>& b) {{ return ({joined}) != 0; }}")
-        out(f"template<class T> METAL_FUNC vec<T,{n}> select(const vec<T,{n}>& a, "
-            f"const typename type_identity<vec<T,{n}>>::type& b, const vec<bool,{n}>& c) {{ vec<T,{n}> r; "
-            + " ".join(f"r.__v[{i}] = c.__v[{i}] ? b.__v[{i}] : a.__v[{i}];" for i in range(n))
-            + " return r; }")
-    out("template<class T> METAL_FUNC enable_if_t<is_arithmetic_v<T>, T> select(T a, "
-        "typename type_identity<T>::type b, bool c) { return c ? b : a; }")
+    # No templates: a scalar beside a vector is converted, as in select(0, v, v > 1).
+    for t in ["bool", "bfloat"] + INTEGERS + FLOATS:
+        for n in (2, 3, 4):
+            T = f"vec<{t},{n}>"
+            out(f"METAL_FUNC {T} select(const {T}& a, const {T}& b, const vec<bool,{n}>& c) {{ {T} r; "
+                + " ".join(f"r.__v[{i}] = c.__v[{i}] ? b.__v[{i}] : a.__v[{i}];" for i in range(n))
+                + " return r; }")
+        out(f"METAL_FUNC {t} select({t} a, {t} b, bool c) {{ return c ? b : a; }}")
 
 
 def generate():
