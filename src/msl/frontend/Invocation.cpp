@@ -58,6 +58,24 @@ PEWTER_SIMD(2) PEWTER_SIMD(3) PEWTER_SIMD(4)
 #endif
 )";
 
+// What the triple says, for headers that programs for several systems share.
+constexpr char kTargetConditionals[] = R"(#pragma once
+#define TARGET_OS_MAC 1
+#define TARGET_OS_OSX 1
+#define TARGET_OS_IPHONE 0
+#define TARGET_OS_IOS 0
+#define TARGET_OS_TV 0
+#define TARGET_OS_WATCH 0
+#define TARGET_OS_VISION 0
+#define TARGET_OS_MACCATALYST 0
+#define TARGET_OS_SIMULATOR 0
+#define TARGET_IPHONE_SIMULATOR 0
+#define TARGET_OS_EMBEDDED 0
+#define TARGET_OS_UNIX 0
+#define TARGET_OS_LINUX 0
+#define TARGET_OS_WIN32 0
+)";
+
 std::unique_ptr<llvm::MemoryBuffer> bufferOf(std::string_view text, llvm::StringRef name) {
   return llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(text.data(), text.size()), name,
                                           /*RequiresNullTerminator=*/false);
@@ -132,6 +150,8 @@ IntrusiveRefCntPtr<llvm::vfs::FileSystem> fileSystemFor(const compiler::SourceRe
     memory->addFile(fmt::format("{}/{}", kHeaderFolder, header), 0, bufferOf("", header));
   for (const char *header : kSimdHeaders)
     memory->addFile(fmt::format("{}/{}", kHeaderFolder, header), 0, bufferOf(kSimdText, header));
+  memory->addFile(fmt::format("{}/TargetConditionals.h", kHeaderFolder), 0,
+                  bufferOf(kTargetConditionals, "TargetConditionals.h"));
   for (const auto &[path, text] : request.includeFiles)
     memory->addFile(fmt::format("{}/{}", kMemoryFolder, path), 0,
                     llvm::MemoryBuffer::getMemBufferCopy(text, path));
