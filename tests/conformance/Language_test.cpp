@@ -505,5 +505,36 @@ TEST_F(MemoryChapter, PackedVectors) {
   of(float());
 }
 
+struct Programs : Chapter {
+  Programs() : Chapter("programs") {}
+};
+TEST_F(Programs, OwnNamesAndTailRecursion) {
+  for (bool forward : {false, true}) {
+    auto values = NS::TransferPtr(MTL::FunctionConstantValues::alloc()->init());
+    values->setConstantValue(&forward, MTL::DataTypeBool, NS::UInteger(0));
+    auto out = room(40 * 16);
+    run("walk", {out, buffer(std::vector<int32_t>{7})}, 40, 32, 0, values.get());
+    auto got = contents<int32_t>(out);
+    for (int i = 0; i < 40; ++i) {
+      const int place = (3 * i + 1) % 7, wraps = (3 * i + 1) / 7;
+      ASSERT_EQ(got[size_t(4 * i)], forward ? wraps : place) << i;
+      ASSERT_EQ(got[size_t(4 * i + 1)], forward ? place : wraps) << i;
+      ASSERT_EQ(got[size_t(4 * i + 2)], std::gcd(12 * i, 90)) << i;
+    }
+  }
+}
+TEST_F(Programs, ScalarsBesideVectors) {
+  auto out = room(8 * 5 * 16);
+  run("scalars", {out}, 8);
+  auto got = contents<float>(out);
+  for (size_t i = 0; i < 8; ++i)
+    for (size_t k = 0; k < 4; ++k) {
+      const float v = float(i + k) - 4;
+      const float want[] = {v > 1 ? v : 0, std::max(v, 0.f), std::clamp(v, -1.f, 1.f), v / 2, float(v >= 0) + v * v};
+      for (size_t row = 0; row < 5; ++row)
+        ASSERT_EQ(got[(i * 5 + row) * 4 + k], want[row]) << "thread " << i << ", row " << row;
+    }
+}
+
 } // namespace
 } // namespace pewter::test
