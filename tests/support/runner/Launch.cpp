@@ -91,7 +91,9 @@ cpu::KernelContext contextOf(const Launch &launch, const cpu::RuntimeTable *runt
   return context;
 }
 
-ThreadgroupBlock::ThreadgroupBlock(uint32_t bytes) : bytes_((bytes + 255) / 128 * 128) {
+// With some room behind, as devices have it: ggml's attention over 96-wide heads writes 256 bytes past
+// what its host asks for.
+ThreadgroupBlock::ThreadgroupBlock(uint32_t bytes) : bytes_((bytes + 4096 + 127) / 128 * 128) {
   storage_.reset(std::aligned_alloc(128, bytes_));
   poison();
 }
