@@ -1,26 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "twins/OpenClTwins.h"
-
-#ifndef PEWTER_WITH_OPENCL
-
-namespace opencl {
-bool available() { return false; }
-std::string describe() { return "built without"; }
-Job saxpy(const float *, float *, size_t) { return {}; }
-Job rmsNorm(const float *, const float *, float *, uint32_t, uint32_t, float) { return {}; }
-Job matvec(const std::string &, const uint8_t *, size_t, size_t, const float *, float *, uint32_t,
-           uint32_t) {
-  return {};
-}
-Job empty(int) { return {}; }
-} // namespace opencl
-
-#else
-
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <cstdio>
-#include <cstdlib>
+#include "twins/Pocl.h"
 #include <vector>
 
 namespace opencl {
@@ -136,132 +116,52 @@ void matvec_q4_k(global const uchar *weights, global const float *x, global floa
 }
 )";
 
-void check(cl_int code, const char *what) {
-  if (code == CL_SUCCESS)
-    return;
-  std::fprintf(stderr, "OpenCL: %s: error %d\n", what, code);
-  std::exit(1);
-}
-
-struct Device {
-  cl_device_id id = nullptr;
-  cl_context context = nullptr;
-  cl_command_queue queue = nullptr;
-  cl_program program = nullptr;
-
-  Device() {
-    cl_platform_id platform;
-    cl_uint count = 0;
-    if (clGetPlatformIDs(1, &platform, &count) != CL_SUCCESS || count == 0 ||
-        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &id, nullptr) != CL_SUCCESS) {
-      id = nullptr;
-      return;
-    }
-    cl_int code;
-    context = clCreateContext(nullptr, 1, &id, nullptr, nullptr, &code);
-    check(code, "context");
-    queue = clCreateCommandQueue(context, id, 0, &code);
-    check(code, "queue");
-    const char *source = kSource;
-    program = clCreateProgramWithSource(context, 1, &source, nullptr, &code);
-    check(code, "program");
-    check(clBuildProgram(program, 1, &id, "-cl-fast-relaxed-math", nullptr, nullptr), "build");
-  }
-  cl_kernel kernel(const char *name) const {
-    cl_int code;
-    cl_kernel result = clCreateKernel(program, name, &code);
-    check(code, name);
-    return result;
-  }
-  cl_mem memory(const void *data, size_t bytes) const {
-    cl_int code;
-    cl_mem result = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes,
-                                   const_cast<void *>(data), &code);
-    check(code, "buffer");
-    return result;
-  }
-};
-
-const Device &device() {
-  static Device instance;
-  return instance;
-}
-
-template <class T> void argument(cl_kernel kernel, cl_uint index, const T &value) {
-  check(clSetKernelArg(kernel, index, sizeof(T), &value), "argument");
-}
-
-Job jobOf(cl_kernel kernel, size_t global, size_t local, int times = 1) {
+/// Runs the kernels one after the other and waits.
+Job jobOf(std::vector<pocl::Kernel> kernels, size_t global, size_t local) {
   return [=] {
-    for (int i = 0; i < times; ++i)
-      check(clEnqueueNDRangeKernel(device().queue, kernel, 1, nullptr, &global,
-                                   local ? &local : nullptr, 0, nullptr, nullptr),
-            "enqueue");
-    check(clFinish(device().queue), "finish");
+    for (const pocl::Kernel &kernel : kernels)
+      kernel.enqueue(global, local);
+    pocl::finish();
   };
 }
 
 } // namespace
 
-bool available() { return device().id != nullptr; }
+bool available() { return pocl::available(); }
 
-std::string describe() {
-  if (!available())
-    return "no device";
-  char name[256] = {}, version[256] = {};
-  clGetDeviceInfo(device().id, CL_DEVICE_NAME, sizeof(name), name, nullptr);
-  clGetDeviceInfo(device().id, CL_DRIVER_VERSION, sizeof(version), version, nullptr);
-  return std::string(name) + ", driver " + version;
-}
+std::string describe() { return pocl::describe(); }
 
 Job saxpy(const float *x, float *y, size_t count) {
-  cl_kernel kernel = device().kernel("saxpy");
-  argument(kernel, 0, device().memory(x, count * 4));
-  argument(kernel, 1, device().memory(y, count * 4));
-  argument(kernel, 2, 1e-9f);
-  return jobOf(kernel, count, 256);
+  pocl::Kernel kernel(kSource, "saxpy");
+  kernel.memory(x, count * 4).memory(y, count * 4).value(1e-9f);
+  return jobOf({kernel}, count, 256);
 }
 
 Job rmsNorm(const float *x, const float *weight, float *out, uint32_t rows, uint32_t width,
             float epsilon) {
-  cl_kernel kernel = device().kernel("rms_norm");
-  argument(kernel, 0, device().memory(x, size_t(rows) * width * 4));
-  argument(kernel, 1, device().memory(weight, width * 4));
-  argument(kernel, 2, device().memory(out, size_t(rows) * width * 4));
-  argument(kernel, 3, width);
-  argument(kernel, 4, epsilon);
-  return jobOf(kernel, size_t(rows) * 128, 128);
+  pocl::Kernel kernel(kSource, "rms_norm");
+  kernel.memory(x, size_t(rows) * width * 4).memory(weight, width * 4).memory(out, size_t(rows) * width * 4);
+  kernel.value(width).value(epsilon);
+  return jobOf({kernel}, size_t(rows) * 128, 128);
 }
 
 Job matvec(const std::string &format, const uint8_t *weights, size_t bytes, size_t matrices,
            const float *x, float *y, uint32_t rows, uint32_t inputs) {
   bool isQ8 = format == "q8_0";
-  std::vector<cl_kernel> kernels;
+  std::vector<pocl::Kernel> kernels;
   for (size_t m = 0; m < matrices; ++m) {
-    cl_kernel kernel = device().kernel(isQ8 ? "matvec_q8_0" : "matvec_q4_k");
-    argument(kernel, 0, device().memory(weights + m * bytes, bytes));
-    argument(kernel, 1, device().memory(x, inputs * 4));
-    argument(kernel, 2, device().memory(y, rows * 4));
-    argument(kernel, 3, inputs);
-    kernels.push_back(kernel);
+    kernels.emplace_back(kSource, isQ8 ? "matvec_q8_0" : "matvec_q4_k");
+    kernels.back().memory(weights + m * bytes, bytes).memory(x, inputs * 4).memory(y, rows * 4).value(inputs);
   }
-  size_t local = isQ8 ? 128 : 64, global = rows / (isQ8 ? 2 : 4) * local;
-  return [=] {
-    for (cl_kernel kernel : kernels)
-      check(clEnqueueNDRangeKernel(device().queue, kernel, 1, nullptr, &global, &local, 0, nullptr,
-                                   nullptr),
-            "enqueue");
-    check(clFinish(device().queue), "finish");
-  };
+  size_t local = isQ8 ? 128 : 64;
+  return jobOf(std::move(kernels), rows / (isQ8 ? 2 : 4) * local, local);
 }
 
 Job empty(int count) {
   static float place[16];
-  cl_kernel kernel = device().kernel("empty_kernel");
-  argument(kernel, 0, device().memory(place, sizeof(place)));
-  return jobOf(kernel, 32, 32, count);
+  pocl::Kernel kernel(kSource, "empty_kernel");
+  kernel.memory(place, sizeof(place));
+  return jobOf(std::vector(size_t(count), kernel), 32, 32);
 }
 
 } // namespace opencl
-
-#endif

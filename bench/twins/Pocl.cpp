@@ -9,7 +9,9 @@ std::string describe() { return "built without"; }
 Kernel::Kernel(const char *, const char *) {}
 Kernel &Kernel::memory(const void *, size_t) { return *this; }
 Kernel &Kernel::argument(const void *, size_t) { return *this; }
+void Kernel::enqueue(size_t, size_t) const {}
 void Kernel::run(size_t, size_t) const {}
+void finish() {}
 } // namespace pocl
 
 #else
@@ -18,6 +20,7 @@ void Kernel::run(size_t, size_t) const {}
 #include <CL/cl.h>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 
 namespace pocl {
 namespace {
@@ -69,10 +72,14 @@ std::string describe() {
 }
 
 Kernel::Kernel(const char *source, const char *name) {
+  static std::map<const char *, cl_program> programs;
+  cl_program &program = programs[source];
   cl_int code;
-  cl_program program = clCreateProgramWithSource(device().context, 1, &source, nullptr, &code);
-  check(code, "program");
-  check(clBuildProgram(program, 1, &device().id, "-cl-fast-relaxed-math", nullptr, nullptr), "build");
+  if (!program) {
+    program = clCreateProgramWithSource(device().context, 1, &source, nullptr, &code);
+    check(code, "program");
+    check(clBuildProgram(program, 1, &device().id, "-cl-fast-relaxed-math", nullptr, nullptr), "build");
+  }
   kernel_ = clCreateKernel(program, name, &code);
   check(code, name);
 }
@@ -90,12 +97,18 @@ Kernel &Kernel::memory(const void *data, size_t bytes) {
   return argument(&memory, sizeof(memory));
 }
 
-void Kernel::run(size_t global, size_t local) const {
+void Kernel::enqueue(size_t global, size_t local) const {
   check(clEnqueueNDRangeKernel(device().queue, static_cast<cl_kernel>(kernel_), 1, nullptr, &global,
                                &local, 0, nullptr, nullptr),
         "enqueue");
-  check(clFinish(device().queue), "finish");
 }
+
+void Kernel::run(size_t global, size_t local) const {
+  enqueue(global, local);
+  finish();
+}
+
+void finish() { check(clFinish(device().queue), "finish"); }
 
 } // namespace pocl
 
