@@ -155,15 +155,18 @@ struct Pool::State {
   void work() {
     pinTo(1);
     for (uint64_t seen = 0;;) {
-      // Spins for about a millisecond, then lets others have the processor.
+      // Spins for about a millisecond, then sleeps: who wakes up now and then to look takes time from
+      // whatever is measured between two jobs.
       for (unsigned turns = 0; generation.load(std::memory_order_acquire) == seen; ++turns) {
         if (stop.load(std::memory_order_relaxed))
           return;
         if (turns < 30000)
           _mm_pause();
         else
-          std::this_thread::sleep_for(std::chrono::microseconds(50));
+          generation.wait(seen, std::memory_order_acquire);
       }
+      if (stop.load(std::memory_order_relaxed))
+        return;
       seen = generation.load(std::memory_order_relaxed);
       (*job)(1, parts);
       finished.store(1, std::memory_order_release);
@@ -177,6 +180,8 @@ Pool::Pool() : state_(new State) {
 }
 Pool::~Pool() {
   state_->stop = true;
+  state_->generation.fetch_add(1, std::memory_order_release);
+  state_->generation.notify_one();
   if (state_->thread.joinable())
     state_->thread.join();
   delete state_;
@@ -187,6 +192,7 @@ void Pool::run(const std::function<void(unsigned, unsigned)> &job) {
   state_->job = &job;
   state_->finished.store(0, std::memory_order_relaxed);
   state_->generation.fetch_add(1, std::memory_order_release);
+  state_->generation.notify_one();
   job(0, state_->parts);
   while (state_->parts > 1 && !state_->finished.load(std::memory_order_acquire))
     _mm_pause();
