@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The range entry is two loops, over threadgroups and over their SIMD groups, with the body inside,
-// so that argument loads and whatever else does not change are hoisted out of both. The general body
+// so that argument loads and whatever else does not change are hoisted out of both; what a threadgroup's
+// size decides is asked once a threadgroup. The general body
 // is a function of its own: it is cold, and it must not weigh on the registers of the other.
 // Tested through tests/kernels.
 #include "cpu/codegen/transform/EntryPoints.h"
@@ -156,6 +157,29 @@ private:
       fits = builder_.CreateAnd(fits, builder_.CreateICmpEQ(low, builder_.getInt32(0)));
     }
     return matches ? builder_.CreateAnd(fits, matches) : fits;
+  }
+
+  /// One test a threadgroup says that all its calls are ones that the full body handles: its size is the
+  /// expected one, or its rows are whole SIMD groups.
+  bool fullWhereSizeMatches() const {
+    if (options_.full.layout != LaneModel::Layout::Row)
+      return options_.full.size.has_value();
+    return options_.full.size ? (*options_.full.size)[0] % air::kSimdWidth == 0
+                              : options_.full.alignedRows;
+  }
+
+  /// All calls of a threadgroup by the general body.
+  void buildGeneralWalk(Launch launch, Value *arguments, Value *threads, BasicBlock *before,
+                        BasicBlock *after) {
+    BasicBlock *walk = builder_.GetInsertBlock();
+    PHINode *number = builder_.CreatePHI(i32_, 2, "simdgroup");
+    number->addIncoming(builder_.getInt32(0), before);
+    launch.simdgroup = number;
+    callGeneral(launch, arguments);
+    Value *following = builder_.CreateAdd(number, builder_.getInt32(options_.full.segments()));
+    number->addIncoming(following, builder_.GetInsertBlock());
+    Value *lanesDone = builder_.CreateMul(following, builder_.getInt32(32));
+    builder_.CreateCondBr(builder_.CreateICmpULT(lanesDone, threads), walk, after);
   }
 
   /// Without a general body such calls cannot be; should one come, the command buffer says so.
@@ -396,7 +420,23 @@ private:
     Value *threads = threadsOf(launch);
     Value *zero = builder_.getInt32(0);
     BasicBlock *groupEnd = builder_.GetInsertBlock();
-    builder_.CreateBr(simdgroup);
+    bool hoistsTest = fullWhereSizeMatches();
+    if (hoistsTest) {
+      if (!matches)
+        matches = builder_.CreateICmpEQ(
+            builder_.CreateAnd(launch.size[0], builder_.getInt32(air::kSimdWidth - 1)), zero);
+      builder_.CreateCondBr(matches, simdgroup, general,
+                            MDBuilder(context_).createLikelyBranchWeights());
+      builder_.SetInsertPoint(general);
+      buildGeneralWalk(launch, arguments, threads, groupEnd, nextGroup);
+      if (options_.full.size) {
+        for (unsigned i = 0; i < 3; ++i)
+          launch.size[i] = builder_.getInt32((*options_.full.size)[i]);
+        threads = builder_.getInt32(options_.full.threads());
+      }
+    } else {
+      builder_.CreateBr(simdgroup);
+    }
 
     builder_.SetInsertPoint(simdgroup);
     PHINode *number = builder_.CreatePHI(i32_, 2, "simdgroup");
@@ -408,22 +448,28 @@ private:
       local[i]->addIncoming(zero, groupEnd);
       launch.local[i] = local[i];
     }
-    Value *full = isFull(launch, matches);
-    builder_.CreateCondBr(full, body, general, MDBuilder(context_).createLikelyBranchWeights());
-    builder_.SetInsertPoint(general);
-    callGeneral(launch, arguments);
-    builder_.CreateBr(next);
+    if (hoistsTest) {
+      builder_.CreateBr(body);
+    } else {
+      Value *full = isFull(launch, matches);
+      builder_.CreateCondBr(full, body, general, MDBuilder(context_).createLikelyBranchWeights());
+      builder_.SetInsertPoint(general);
+      callGeneral(launch, arguments);
+      builder_.CreateBr(next);
+    }
 
     // The next SIMD group: in the same row, or by division where rows end.
     builder_.SetInsertPoint(next);
-    Value *segments = builder_.getInt32(options_.full.segments());
-    Value *following = builder_.CreateAdd(number, segments);
+    Value *following = builder_.CreateAdd(number, builder_.getInt32(options_.full.segments()));
     Value *lanesDone = builder_.CreateMul(following, builder_.getInt32(32));
     Value *x = builder_.CreateAdd(local[0], builder_.getInt32(32));
     BasicBlock *more = block("more");
     builder_.CreateCondBr(builder_.CreateICmpULT(lanesDone, threads), more, nextGroup);
     builder_.SetInsertPoint(more);
-    builder_.CreateCondBr(builder_.CreateICmpULT(x, launch.size[0]), row, odd);
+    bool isOneRow = hoistsTest && options_.full.size &&
+                    (*options_.full.size)[0] == options_.full.threads();
+    builder_.CreateCondBr(isOneRow ? builder_.getTrue()
+                                   : builder_.CreateICmpULT(x, launch.size[0]), row, odd);
     builder_.SetInsertPoint(row);
     builder_.CreateBr(simdgroup);
     builder_.SetInsertPoint(odd);
