@@ -13,6 +13,7 @@
 #include "cpu/codegen/transform/InsertPrefetches.h"
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
@@ -34,6 +35,8 @@ namespace {
 
 /// The next SIMD group's data are worth asking for only beyond this; else they are the same lines.
 constexpr uint64_t kNearBytes = 512;
+
+constexpr int64_t kLineBytes = 64;
 
 /// How a value changes when the position does; a null value is zero.
 struct Slope {
@@ -233,6 +236,87 @@ void addPrefetch(IRBuilder<> &builder, Value *pointer, Value *distance) {
                           {place, builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
 }
 
+/// Where a load begins and ends, as distances from `base` with lane 0's place in it: the part of an
+/// address that depends on the lane and on nothing else is taken out.
+struct Extent {
+  Value *base;
+  int64_t begin, end;
+};
+
+class Extents {
+public:
+  Extents(Function &kernel, const air::KernelReflection &reflection)
+      : layout_(kernel.getDataLayout()) {
+    for (const air::Argument &described : reflection.arguments)
+      if (described.builtin == Builtin::ThreadIndexInSimdgroup &&
+          described.parameter < kernel.arg_size())
+        lane_ = kernel.getArg(described.parameter);
+  }
+
+  Extent of(LoadInst &load) const {
+    int64_t first = 0, last = 0;
+    Value *base = load.getPointerOperand();
+    while (auto *address = dyn_cast<GetElementPtrInst>(base)) {
+      int64_t low = 0, high = 0;
+      if (address->getType()->isVectorTy() || !offsetOf(*address, low, high))
+        break;
+      first += low;
+      last += high;
+      base = address->getPointerOperand();
+    }
+    int64_t size = layout_.getTypeStoreSize(load.getType()).getFixedValue();
+    return {base, std::min(first, last), std::max(first, last) + size};
+  }
+
+private:
+  bool offsetOf(GetElementPtrInst &address, int64_t &low, int64_t &high) const {
+    for (auto step = gep_type_begin(address); step != gep_type_end(address); ++step) {
+      int64_t first = 0, last = 0;
+      if (step.isStruct() || !valueOf(step.getOperand(), first, last))
+        return false;
+      int64_t stride = step.getSequentialElementStride(layout_).getFixedValue();
+      low += first * stride;
+      high += last * stride;
+    }
+    return true;
+  }
+
+  /// In the first lane and in the last.
+  bool valueOf(const Value *value, int64_t &first, int64_t &last) const {
+    if (auto *literal = dyn_cast<ConstantInt>(value)) {
+      first = last = literal->getSExtValue();
+      return literal->getBitWidth() <= 64;
+    }
+    if (value == lane_) {
+      last = air::kSimdWidth - 1;
+      return true;
+    }
+    if (isa<ZExtInst, SExtInst>(value))
+      return valueOf(cast<CastInst>(value)->getOperand(0), first, last);
+    auto *sum = dyn_cast<BinaryOperator>(value);
+    if (!sum || sum->getOpcode() != Instruction::Add)
+      return false;
+    int64_t more = 0, moreLast = 0;
+    if (!valueOf(sum->getOperand(0), first, last) || !valueOf(sum->getOperand(1), more, moreLast))
+      return false;
+    first += more;
+    last += moreLast;
+    return true;
+  }
+
+  const DataLayout &layout_;
+  const Value *lane_ = nullptr;
+};
+
+/// The threads of a group read a run without gaps, turn after turn: 128 bytes of each SIMD group. The
+/// processor's own prefetchers keep up with that, and a row ahead is more than the first cache holds
+/// beside it. (Rows of 26 KB took 1.1 times as long with prefetches.)
+bool isSweep(const LoadInst &load, const Slope &simdgroup) {
+  auto *literal = dyn_cast_or_null<ConstantInt>(simdgroup.value);
+  uint64_t size = load.getDataLayout().getTypeStoreSize(load.getType()).getFixedValue();
+  return literal && literal->getValue() == size * air::kSimdWidth;
+}
+
 /// `step` times the power of two that makes it large enough; a negative one stays.
 Value *makeFar(IRBuilder<> &builder, Value *step) {
   Value *zeros = builder.CreateBinaryIntrinsic(Intrinsic::ctlz, step, builder.getFalse());
@@ -284,13 +368,31 @@ unsigned insertPrefetches(Function &kernel, const air::KernelReflection &reflect
   }
   Slopes overGroups(kernel, reflection, loops, Step::Threadgroup);
   Slopes overSimdgroups(kernel, reflection, loops, Step::Simdgroup);
+  // Where SIMD groups go over the rows of one stream, what they share is small and comes round again.
+  SmallPtrSet<const Loop *, 4> rowLoops;
+  for (LoadInst *load : streams) {
+    Slope slope = overSimdgroups.of(load->getPointerOperand());
+    if (slope.value && !isa<ConstantInt>(slope.value))
+      rowLoops.insert(loops.getLoopFor(load->getParent()));
+  }
   // What one loop has asked for the next one need not: it reads the same data again.
   MapVector<std::pair<const Value *, const Value *>, const Loop *> asked;
   std::map<std::tuple<const BasicBlock *, Value *, Value *>, Value *> choices;
-  unsigned count = 0;
+  // Loads of one record ask for its lines together.
+  struct Record {
+    LoadInst *first;
+    int64_t begin, end;
+  };
+  MapVector<std::tuple<const BasicBlock *, Value *, Value *>, Record> records;
+  Extents extents(kernel, reflection);
   for (LoadInst *load : streams) {
     Value *pointer = load->getPointerOperand();
     Slope group = overGroups.of(pointer), simdgroup = overSimdgroups.of(pointer);
+    const Loop *loop = loops.getLoopFor(load->getParent());
+    if (simdgroup.isZero() && rowLoops.contains(loop))
+      continue;
+    if (isSweep(*load, simdgroup))
+      continue;
     Value *step = group.isKnown ? group.value : nullptr;
     IRBuilder<> builder(load);
     if (simdgroup.isKnown && simdgroup.value && step) {
@@ -313,12 +415,23 @@ unsigned insertPrefetches(Function &kernel, const air::KernelReflection &reflect
     auto *literal = dyn_cast_or_null<ConstantInt>(step);
     if (!step || (literal && literal->getValue().abs().ult(kNearBytes)))
       continue;
-    const Loop *loop = loops.getLoopFor(load->getParent());
     auto key = std::pair{getUnderlyingObject(pointer), static_cast<const Value *>(group.value)};
     if (asked.insert({key, loop}).first->second != loop)
       continue;
-    addPrefetch(builder, pointer, step);
-    ++count;
+    Extent extent = extents.of(*load);
+    auto [record, isNew] = records.insert(
+        {{load->getParent(), extent.base, step}, {load, extent.begin, extent.end}});
+    record->second.begin = std::min(record->second.begin, extent.begin);
+    record->second.end = std::max(record->second.end, extent.end);
+  }
+  unsigned count = 0;
+  for (auto &[key, record] : records) {
+    auto &[block, base, step] = key;
+    IRBuilder<> builder(record.first);
+    for (int64_t line = record.begin; line < record.end; line += kLineBytes) {
+      addPrefetch(builder, builder.CreatePtrAdd(base, builder.getInt64(uint64_t(line))), step);
+      ++count;
+    }
   }
   return count;
 }

@@ -13,7 +13,7 @@ namespace {
 
 using air::Builtin;
 
-/// A kernel with buffers p and q, the built-ins `group`, `sg`, `lane` and `gid`, and the number %pitch.
+/// A kernel with buffers p and q, the built-ins `group`, `sg`, `lane`, `gid` and `thread`, and the number %pitch.
 class Prefetched {
 public:
   explicit Prefetched(const std::string &body) {
@@ -21,7 +21,7 @@ public:
     module_ = llvm::parseAssemblyString(
         "declare i32 @llvm.umin.i32(i32, i32)\n"
         "define void @k(ptr addrspace(1) %p, ptr addrspace(1) %q, i64 %pitch, i32 %group, i32 %sg, "
-        "i32 %lane, i32 %gid) {\nentry:\n" + body + "}\n",
+        "i32 %lane, i32 %gid, i32 %thread) {\nentry:\n" + body + "}\n",
         diagnostic, context_);
     if (!module_) {
       ADD_FAILURE() << diagnostic.getMessage().str();
@@ -37,6 +37,7 @@ public:
                           : name == "sg"   ? Builtin::SimdgroupIndexInThreadgroup
                           : name == "lane" ? Builtin::ThreadIndexInSimdgroup
                           : name == "gid"  ? Builtin::ThreadPositionInGrid
+                          : name == "thread" ? Builtin::ThreadIndexInThreadgroup
                                            : Builtin::None;
       reflection.arguments.push_back(described);
     }
@@ -121,6 +122,73 @@ TEST(InsertPrefetches, NeitherIsAnIndexThatWasLoaded) {
                     "  %row = getelementptr i8, ptr addrspace(1) %p, i64 %g\n" +
                     loopOver("%row"));
   EXPECT_EQ(kernel.count, 0u);
+}
+
+/// A loop over records of 144 bytes that reads a half, the next half, and two runs of a byte a lane.
+TEST(InsertPrefetches, ARecordAsksForItsLinesOnce) {
+  Prefetched kernel("  %g = zext i32 %group to i64\n"
+                    "  %start = mul i64 %g, %pitch\n"
+                    "  %row = getelementptr i8, ptr addrspace(1) %p, i64 %start\n"
+                    "  %wide = zext i32 %lane to i64\n"
+                    "  br label %loop\nloop:\n"
+                    "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n"
+                    "  %at = mul i64 %i, 144\n"
+                    "  %record = getelementptr i8, ptr addrspace(1) %row, i64 %at\n"
+                    "  %pb = getelementptr i8, ptr addrspace(1) %record, i64 2\n"
+                    "  %b = load half, ptr addrspace(1) %pb\n"
+                    "  %a = load half, ptr addrspace(1) %record\n"
+                    "  %first = getelementptr i8, ptr addrspace(1) %record, i64 16\n"
+                    "  %pc = getelementptr i8, ptr addrspace(1) %first, i64 %wide\n"
+                    "  %c = load i8, ptr addrspace(1) %pc\n"
+                    "  %far = add nuw nsw i64 %wide, 112\n"
+                    "  %pd = getelementptr i8, ptr addrspace(1) %record, i64 %far\n"
+                    "  %d = load i8, ptr addrspace(1) %pd\n"
+                    "  %next = add nuw nsw i64 %i, 1\n"
+                    "  %more = icmp ult i64 %next, 64\n"
+                    "  br i1 %more, label %loop, label %end\nend:\n  ret void\n");
+  EXPECT_EQ(kernel.count, 3u); // at 0, 64 and 128 of 144 bytes
+}
+
+/// A loop that loads at %row + 34 * step and at %x + 4 * step.
+std::string rowTimesVector(const std::string &number) {
+  return "  %g = zext i32 %" + number + " to i64\n"
+         "  %start = mul i64 %g, %pitch\n"
+         "  %row = getelementptr i8, ptr addrspace(1) %p, i64 %start\n"
+         "  %batch = zext i32 %group to i64\n"
+         "  %from = mul i64 %batch, %pitch\n"
+         "  %x = getelementptr float, ptr addrspace(1) %q, i64 %from\n"
+         "  br label %loop\nloop:\n"
+         "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n"
+         "  %at = mul i64 %i, 34\n"
+         "  %pa = getelementptr i8, ptr addrspace(1) %row, i64 %at\n"
+         "  %a = load i8, ptr addrspace(1) %pa\n"
+         "  %pb = getelementptr float, ptr addrspace(1) %x, i64 %i\n"
+         "  %b = load float, ptr addrspace(1) %pb\n"
+         "  %next = add nuw nsw i64 %i, 1\n"
+         "  %more = icmp ult i64 %next, 64\n"
+         "  br i1 %more, label %loop, label %end\nend:\n  ret void\n";
+}
+
+TEST(InsertPrefetches, WhatSimdgroupsShareBesideTheirRowsIsNotPrefetched) {
+  EXPECT_EQ(Prefetched(rowTimesVector("sg")).count, 1u);
+  EXPECT_EQ(Prefetched(rowTimesVector("group")).count, 2u);
+}
+
+TEST(InsertPrefetches, ASweepOfTheThreadgroupWithoutGapsIsNotPrefetched) {
+  for (const char *thread : {"thread", "lane"}) {
+    Prefetched kernel("  %g = zext i32 %group to i64\n"
+                      "  %start = mul i64 %g, %pitch\n"
+                      "  %row = getelementptr float, ptr addrspace(1) %p, i64 %start\n"
+                      "  %own = zext i32 %" + std::string(thread) + " to i64\n"
+                      "  br label %loop\nloop:\n"
+                      "  %i = phi i64 [ %own, %entry ], [ %next, %loop ]\n"
+                      "  %place = getelementptr float, ptr addrspace(1) %row, i64 %i\n"
+                      "  %value = load float, ptr addrspace(1) %place\n"
+                      "  %next = add nuw nsw i64 %i, 128\n"
+                      "  %more = icmp ult i64 %next, 6656\n"
+                      "  br i1 %more, label %loop, label %end\nend:\n  ret void\n");
+    EXPECT_EQ(kernel.count, thread == std::string("thread") ? 0u : 1u);
+  }
 }
 
 TEST(InsertPrefetches, ASecondLoopOverTheSameRowDoesNotAskAgain) {
