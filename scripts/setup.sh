@@ -7,6 +7,7 @@ packages=(
   clang-22 llvm-22-dev libclang-22-dev libclang-cpp22-dev libclang-rt-22-dev lld-22 llvm-22-tools
   g++ cmake ninja-build ccache git python3
   libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcre2-dev libxxhash-dev libpng-dev
+  libcpp-httplib-dev libssl-dev prometheus-cpp-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
 

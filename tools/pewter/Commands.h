@@ -21,6 +21,7 @@ void addMetal(CLI::App &app, int &status);
 void addPerplexity(CLI::App &app, int &status);
 void addQuantize(CLI::App &app, int &status);
 void addRun(CLI::App &app, int &status);
+void addServe(CLI::App &app, int &status);
 void addToggles(CLI::App &app, int &status);
 
 /// True for `pewter compile` with options of Apple's compiler, which `pewter metal` understands.

@@ -22,6 +22,7 @@ int main(int argc, char **argv) {
   pewter::tools::addPerplexity(app, status);
   pewter::tools::addQuantize(app, status);
   pewter::tools::addRun(app, status);
+  pewter::tools::addServe(app, status);
   pewter::tools::addToggles(app, status);
   if (pewter::tools::isMetalCommandLine(argc, argv))
     argv[1] = const_cast<char *>("metal");
