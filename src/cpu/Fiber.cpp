@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// On x86-64 the switch is our own. Boost's also saves and loads the two floating-point control words, which no
+// kernel changes, and on an Emerald Rapids that takes 71 of its 74 ns.
+//
 // Tested by Fiber_test.cpp.
 #include "cpu/Fiber.h"
 #include "base/Check.h"
+#ifndef __x86_64__
+#include <boost/context/detail/fcontext.hpp>
+#endif
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -26,6 +32,38 @@
 #endif
 #ifdef PEWTER_TSAN
 #include <sanitizer/tsan_interface.h>
+#endif
+
+#ifdef __x86_64__
+/// Leaves the running stack, whose top goes to *from, for the one whose top is `to`. Returns, there, what
+/// `message` is here; a stack that has not run yet gets it as the first argument of its function.
+extern "C" void *pewter_switch_stack(void **from, void *to, void *message);
+asm(R"(
+  .text
+  .p2align 4
+  .globl pewter_switch_stack
+  .hidden pewter_switch_stack
+  .type pewter_switch_stack, @function
+pewter_switch_stack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  movq %rdx, %rax
+  movq %rdx, %rdi
+  ret
+  .size pewter_switch_stack, . - pewter_switch_stack
+)");
 #endif
 
 namespace pewter::cpu {
@@ -108,7 +146,21 @@ void Fiber::start(std::byte *stackBottom, size_t stackBytes, void (*body)(Fiber 
   threadFiber_ = __tsan_create_fiber(0);
   ownsThreadFiber_ = true;
 #endif
-  context_ = boost::context::detail::make_fcontext(stackBottom + stackBytes, stackBytes, &enter);
+#ifdef __x86_64__
+  // Six registers, the function, and no address to return to; `ret` leaves the stack aligned as after a call.
+  auto end = reinterpret_cast<uintptr_t>(stackBottom + stackBytes) & ~uintptr_t(15);
+  auto *top = reinterpret_cast<void **>(end) - 8;
+  std::fill_n(top, 8, nullptr);
+  top[6] = reinterpret_cast<void *>(&enter);
+  context_ = top;
+#else
+  context_ = boost::context::detail::make_fcontext(
+      stackBottom + stackBytes, stackBytes, [](boost::context::detail::transfer_t transfer) {
+        auto &from = *static_cast<Fiber *>(transfer.data);
+        from.context_ = transfer.fctx;
+        enter(from);
+      });
+#endif
 }
 
 void Fiber::adopt() {
@@ -117,9 +169,7 @@ void Fiber::adopt() {
 #endif
 }
 
-void Fiber::enter(boost::context::detail::transfer_t transfer) {
-  auto &from = *static_cast<Fiber *>(transfer.data);
-  from.context_ = transfer.fctx;
+void Fiber::enter(Fiber &from) {
   Fiber &self = *from.target_;
   self.arrived(from);
   self.body_(self);
@@ -140,11 +190,14 @@ void Fiber::change(Fiber &from, Fiber &to) {
 #ifdef PEWTER_TSAN
   __tsan_switch_to_fiber(to.threadFiber_, 0);
 #endif
+#ifdef __x86_64__
+  auto &last = *static_cast<Fiber *>(pewter_switch_stack(&from.context_, to.context_, &from));
+#else
   auto transfer = boost::context::detail::jump_fcontext(to.context_, &from);
-  // Back again, from a third fiber perhaps.
   auto &last = *static_cast<Fiber *>(transfer.data);
   last.context_ = transfer.fctx;
-  from.arrived(last);
+#endif
+  from.arrived(last); // Back again, from a third fiber perhaps.
 }
 
 void Fiber::abandoned([[maybe_unused]] Fiber &from, [[maybe_unused]] Fiber &to) {
