@@ -129,7 +129,9 @@ Result<GeneratedKernel> vectorize(air::ir::CanonicalKernel canonical,
     prepareKernel(*general, canonical.reflection, model);
   }
   prepareKernel(*kernel, canonical.reflection, entry.full);
-  if (!traits.hasMatrix) // Products of matrices are bound by arithmetic.
+  if (traits.hasMatrix)
+    prefetchNextTiles(*kernel, canonical.reflection);
+  else
     insertPrefetches(*kernel, canonical.reflection);
   std::string name = kernel->getName().str();
   PEWTER_TRY_VOID(

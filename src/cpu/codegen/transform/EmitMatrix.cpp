@@ -44,11 +44,34 @@ Value *KernelEmitter::rowAddress(const MatrixRows &rows, unsigned row) {
                                builder_.CreateMul(rows.pitch, builder_.getInt64(row)));
 }
 
+KernelEmitter::MatrixRows KernelEmitter::matrixAt(Value *memory) {
+  return {memory, builder_.getInt64(32), builder_.getFloatTy()};
+}
+
+KernelEmitter::MatrixRows KernelEmitter::matrixIn(const Slot &slot) {
+  Type *element = slot.memory.front()->getAllocatedType()->getArrayElementType();
+  uint64_t bytes = layout_.getTypeStoreSize(element);
+  return {slot.memory.front(), builder_.getInt64(8 * bytes), element};
+}
+
+void KernelEmitter::storeMatrix(const MatrixRows &rows, const Pieces &pieces) {
+  Align alignment(layout_.getTypeStoreSize(rows.element).getFixedValue());
+  for (unsigned i = 0; i < pieces.size(); ++i)
+    builder_.CreateAlignedStore(pieces[i], rowAddress(rows, i * rowsPerPiece()), alignment);
+}
+
 KernelEmitter::Pieces KernelEmitter::loadMatrix(const MatrixRows &rows) {
   auto *type = FixedVectorType::get(rows.element, 8);
   Align alignment(layout_.getTypeStoreSize(rows.element).getFixedValue());
   Pieces pieces;
+  auto *pitch = dyn_cast<ConstantInt>(rows.pitch);
+  const bool isContiguous = pitch && pitch->equalsInt(8 * alignment.value());
   for (unsigned row = 0; row < 8; row += rowsPerPiece()) {
+    if (isContiguous) {
+      auto *piece = FixedVectorType::get(rows.element, 8 * rowsPerPiece());
+      pieces.push_back(builder_.CreateAlignedLoad(piece, rowAddress(rows, row), alignment));
+      continue;
+    }
     SmallVector<Value *, 2> parts;
     for (unsigned i = 0; i < rowsPerPiece(); ++i)
       parts.push_back(builder_.CreateAlignedLoad(type, rowAddress(rows, row + i), alignment));

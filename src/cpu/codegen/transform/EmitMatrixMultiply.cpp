@@ -6,18 +6,20 @@
 //   chain   products of which each continues the sum of the one before
 //   group   chains that multiply the same left matrices, as many as registers can hold the sums of
 // A group is done from its first step to its last before the next begins. In each step k runs from 0
-// to 7; a row of the right matrix comes from memory, an element of the left one is spread by a shuffle
-// (two rows in a register) or by a load (one row). Matrices that waited are read where they are used,
-// again for each group: threadgroup memory is as near as a spill slot would be.
+// to 7; a row of the right matrix comes from memory, an element of the left one is spread over it.
 //
-// Sums that live in a loop stay in memory when there are more than registers, and a chain that continues
-// such a sum writes it back at once (matricesStayInMemory_); left to the register allocator, they would
-// be copied between stack slots.
+// Kernels with few sums keep them in registers, and their products stand where the kernel has them: an element is
+// spread by a shuffle (two rows in a register) or by a load (one row). More sums than there are registers stay in
+// memory (matricesStayInMemory_), and so do all where there are many products. Then a group is a call of a
+// ChainFunction: its code stays in the first cache whatever the kernel's size, it holds the sums in registers for
+// the whole chain, and two right matrices share a register. Matrices that waited are read where they are: threadgroup
+// memory is as near as a copy would be.
 //
 // Numbers: each product starts from C in float and adds fma(A[r][k], B[k][c], sum) for k = 0 .. 7.
 #include "cpu/codegen/transform/KernelEmitter.h"
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 using namespace llvm;
 
@@ -66,6 +68,18 @@ Value *spreadPair(IRBuilder<> &builder, Value *piece, unsigned k) {
   return builder.CreateShuffleVector(piece, mask);
 }
 
+Value *joined(IRBuilder<> &builder, Value *low, Value *high) {
+  return builder.CreateShuffleVector(low, high,
+                                     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+}
+
+Value *half(IRBuilder<> &builder, Value *pair, unsigned index) {
+  SmallVector<int, 8> mask;
+  for (unsigned i = 0; i < 8; ++i)
+    mask.push_back(int(8 * index + i));
+  return builder.CreateShuffleVector(pair, mask);
+}
+
 Value *spreadElement(IRBuilder<> &builder, Value *address) {
   return builder.CreateVectorSplat(
       8, builder.CreateAlignedLoad(builder.getFloatTy(), address, Align(4)));
@@ -75,67 +89,197 @@ Value *multiplyAdd(IRBuilder<> &builder, Value *a, Value *b, Value *c) {
   return builder.CreateIntrinsic(Intrinsic::fma, {a->getType()}, {a, b, c});
 }
 
-/// void (sums, left, left pitch, right, right pitch): one product on sums in memory. A left matrix of one
-/// row a piece is of floats.
-Function *productFunction(Function &user, unsigned rows, Type *left, Type *right) {
-  std::string name;
-  raw_string_ostream(name) << "pewter_multiply_" << *left << "_" << *right;
-  Module &module = *user.getParent();
-  if (Function *known = module.getFunction(name))
-    return known;
-  IRBuilder<> builder(user.getContext());
-  Type *pointer = builder.getPtrTy(), *wide = builder.getInt64Ty();
-  auto *type =
-      FunctionType::get(builder.getVoidTy(), {pointer, pointer, wide, pointer, wide}, false);
-  auto *function = Function::Create(type, GlobalValue::InternalLinkage, name, module);
-  function->addFnAttr(Attribute::NoInline);
-  function->addFnAttr(Attribute::NoUnwind);
-  function->addFnAttr("no-builtins");
-  for (const char *key : {"target-cpu", "target-features", "prefer-vector-width",
-                          "min-legal-vector-width", "frame-pointer"})
-    if (user.hasFnAttribute(key))
-      function->addFnAttr(user.getFnAttribute(key));
-  builder.SetInsertPoint(BasicBlock::Create(user.getContext(), "entry", function));
-  auto *pieceType = FixedVectorType::get(builder.getFloatTy(), rows * 8);
-  auto sumAt = [&](unsigned piece) {
-    return builder.CreatePtrAdd(function->getArg(0), builder.getInt64(piece * rows * 32));
-  };
-  Pieces sums, lefts;
-  for (unsigned piece = 0; piece < 8 / rows; ++piece) {
-    sums.push_back(builder.CreateAlignedLoad(pieceType, sumAt(piece), Align(32)));
-    if (rows == 1)
-      continue;
-    Value *pair[2];
-    for (unsigned i = 0; i < 2; ++i)
-      pair[i] = loadRow(builder, left, rowAt(builder, function->getArg(1), function->getArg(2),
-                                             piece * 2 + i));
-    lefts.push_back(asFloats(
-        builder, builder.CreateShuffleVector(pair[0], pair[1],
-                                             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})));
-  }
-  for (unsigned k = 0; k < 8; ++k) {
-    Value *line = rightRow(builder, rows, right,
-                           rowAt(builder, function->getArg(3), function->getArg(4), k));
-    for (unsigned piece = 0; piece < 8 / rows; ++piece) {
-      Value *spread =
-          rows == 2 ? spreadPair(builder, lefts[piece], k)
-                    : spreadElement(builder, builder.CreatePtrAdd(
-                                                 rowAt(builder, function->getArg(1),
-                                                       function->getArg(2), piece),
-                                                 builder.getInt64(k * 4)));
-      sums[piece] = multiplyAdd(builder, spread, line, sums[piece]);
-    }
-  }
-  for (unsigned piece = 0; piece < 8 / rows; ++piece)
-    builder.CreateAlignedStore(sums[piece], sumAt(piece), Align(32));
-  builder.CreateRetVoid();
-  return function;
+/// Rows of matrices that stand side by side, in registers: pairs where a register holds sixteen floats.
+struct SideBySide {
+  unsigned first = 0, count = 1;
+};
+
+SmallVector<SideBySide, 2> registersOfRow(unsigned matrices, unsigned registerBytes) {
+  SmallVector<SideBySide, 2> registers;
+  unsigned most = registerBytes >= 64 ? 2 : 1;
+  for (unsigned first = 0; first < matrices; first += most)
+    registers.push_back({first, std::min(most, matrices - first)});
+  return registers;
 }
+
+/// The function that takes sums in memory through a chain of products together:
+///   void (sums..., table, steps, left pitch, right pitch, whether right matrices stand side by side)
+/// There is one for each pair of pitches that are literals: an address with an index would be an instruction
+/// of its own beside the multiply-add.
+/// The table has, for each step, the places of the left matrix and of each right one. The sums are in
+/// registers from the first step to the last. An element of the left matrix is spread by the load unit,
+/// which leaves the units that shuffle to the multiply-adds.
+class ChainFunction {
+public:
+  ChainFunction(Function &user, unsigned registerBytes, unsigned matrices, Type *right,
+                Value *leftPitch, Value *rightPitch)
+      : user_(user), builder_(user.getContext()), matrices_(matrices), right_(right),
+        leftPitch_(leftPitch), rightPitch_(rightPitch),
+        registers_(registersOfRow(matrices, registerBytes)) {}
+
+  Function *get() {
+    std::string name;
+    raw_string_ostream stream(name);
+    stream << "pewter_multiply_" << matrices_ << "_" << *right_;
+    for (Value *pitch : {leftPitch_, rightPitch_})
+      if (auto *literal = dyn_cast<ConstantInt>(pitch))
+        stream << "_" << literal->getSExtValue();
+      else
+        stream << "_any";
+    Module &module = *user_.getParent();
+    if (Function *known = module.getFunction(name))
+      return known;
+    Type *pointer = builder_.getPtrTy(), *wide = builder_.getInt64Ty();
+    SmallVector<Type *, 12> parameters(matrices_ + 1, pointer);
+    parameters.append({wide, wide, wide, builder_.getInt1Ty()});
+    auto *type = FunctionType::get(builder_.getVoidTy(), parameters, false);
+    function_ = Function::Create(type, GlobalValue::InternalLinkage, name, module);
+    function_->addFnAttr(Attribute::NoInline);
+    function_->addFnAttr(Attribute::NoUnwind);
+    function_->addFnAttr("no-builtins");
+    for (const char *key : {"target-cpu", "target-features", "prefer-vector-width",
+                            "min-legal-vector-width", "frame-pointer"})
+      if (user_.hasFnAttribute(key))
+        function_->addFnAttr(user_.getFnAttribute(key));
+    if (!isa<ConstantInt>(leftPitch_))
+      leftPitch_ = argument(2);
+    if (!isa<ConstantInt>(rightPitch_))
+      rightPitch_ = argument(3);
+    write();
+    return function_;
+  }
+
+private:
+  using Values = SmallVector<Value *, 16>;
+
+  Value *argument(unsigned index) { return function_->getArg(matrices_ + index); }
+  BasicBlock *block(const char *name) {
+    return BasicBlock::Create(builder_.getContext(), name, function_);
+  }
+  Value *sumAt(unsigned matrix, unsigned row) {
+    return builder_.CreatePtrAdd(function_->getArg(matrix), builder_.getInt64(row * 32));
+  }
+
+  void write() {
+    BasicBlock *entry = block("entry"), *done = block("done");
+    builder_.SetInsertPoint(entry);
+    Values starts;
+    for (unsigned row = 0; row < 8; ++row)
+      for (auto [first, count] : registers_) {
+        Value *sum = loadRow(builder_, builder_.getFloatTy(), sumAt(first, row));
+        if (count == 2)
+          sum = joined(builder_, sum, loadRow(builder_, builder_.getFloatTy(), sumAt(first + 1, row)));
+        starts.push_back(sum);
+      }
+    BasicBlock *apart = block("apart");
+    Values ends = writeLoop(starts, entry, apart, done, /*sideBySide=*/false);
+    if (registers_.front().count == 2) {
+      BasicBlock *near = block("near");
+      Values others = writeLoop(starts, entry, near, done, /*sideBySide=*/true);
+      builder_.SetInsertPoint(entry);
+      builder_.CreateCondBr(argument(4), near, apart);
+      builder_.SetInsertPoint(done);
+      for (unsigned i = 0; i < ends.size(); ++i) {
+        PHINode *phi = builder_.CreatePHI(ends[i]->getType(), 2);
+        phi->addIncoming(ends[i], apart);
+        phi->addIncoming(others[i], near);
+        ends[i] = phi;
+      }
+    } else {
+      builder_.SetInsertPoint(entry);
+      builder_.CreateBr(apart);
+      builder_.SetInsertPoint(done);
+    }
+    for (unsigned row = 0; row < 8; ++row)
+      for (unsigned i = 0; i < registers_.size(); ++i) {
+        Value *sum = ends[row * registers_.size() + i];
+        auto [first, count] = registers_[i];
+        for (unsigned j = 0; j < count; ++j)
+          builder_.CreateAlignedStore(count == 2 ? half(builder_, sum, j) : sum, sumAt(first + j, row),
+                                      Align(4));
+      }
+    builder_.CreateRetVoid();
+  }
+
+  Values writeLoop(const Values &starts, BasicBlock *entry, BasicBlock *loop, BasicBlock *done,
+                   bool sideBySide) {
+    builder_.SetInsertPoint(loop);
+    PHINode *place = builder_.CreatePHI(builder_.getPtrTy(), 2);
+    PHINode *left = builder_.CreatePHI(builder_.getInt64Ty(), 2);
+    SmallVector<PHINode *, 16> phis;
+    for (Value *start : starts) {
+      phis.push_back(builder_.CreatePHI(start->getType(), 2));
+      phis.back()->addIncoming(start, entry);
+    }
+    auto entryOf = [&](unsigned index, bool isVolatile = false) {
+      return builder_.CreateLoad(builder_.getPtrTy(),
+                                 builder_.CreatePtrAdd(place, builder_.getInt64(8 * index)), isVolatile);
+    };
+    // An element that two multiply-adds took from one register would be an instruction more; a place
+    // that the compiler does not know to be the same keeps it in their addresses.
+    SmallVector<Value *, 4> lefts, rights;
+    for (unsigned i = 0; i < registers_.size(); ++i)
+      lefts.push_back(entryOf(0, /*isVolatile=*/i > 0));
+    for (unsigned i = 0; i < matrices_; ++i)
+      rights.push_back(entryOf(1 + i));
+    Values sums(phis.begin(), phis.end());
+    for (unsigned k = 0; k < 8; ++k) {
+      Values lines;
+      for (auto [first, count] : registers_)
+        lines.push_back(asFloats(builder_, line(rights, first, count, k, sideBySide)));
+      for (unsigned row = 0; row < 8; ++row)
+        for (unsigned i = 0; i < lines.size(); ++i) {
+          Value *element = builder_.CreateAlignedLoad(
+              builder_.getFloatTy(),
+              builder_.CreatePtrAdd(rowAt(builder_, lefts[i], leftPitch_, row),
+                                    builder_.getInt64(k * 4)),
+              Align(4));
+          Value *&sum = sums[row * lines.size() + i];
+          unsigned width = cast<FixedVectorType>(sum->getType())->getNumElements();
+          sum = multiplyAdd(builder_, builder_.CreateVectorSplat(width, element), lines[i], sum);
+        }
+    }
+    place->addIncoming(argument(0), entry);
+    place->addIncoming(builder_.CreatePtrAdd(place, builder_.getInt64(8 * (1 + matrices_))), loop);
+    Value *rest = builder_.CreateSub(left, builder_.getInt64(1));
+    left->addIncoming(argument(1), entry);
+    left->addIncoming(rest, loop);
+    for (unsigned i = 0; i < phis.size(); ++i)
+      phis[i]->addIncoming(sums[i], loop);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(rest, builder_.getInt64(0)), done, loop);
+    return sums;
+  }
+
+  /// Row `k` of one right matrix or of two, as in memory.
+  Value *line(ArrayRef<Value *> rights, unsigned first, unsigned count, unsigned k, bool sideBySide) {
+    Value *place = rowAt(builder_, rights[first], rightPitch_, k);
+    if (count == 2 && sideBySide)
+      return builder_.CreateAlignedLoad(FixedVectorType::get(right_, 16), place,
+                                        Align(right_->getScalarSizeInBits() / 8));
+    Value *row = loadRow(builder_, right_, place);
+    return count == 2 ? joined(builder_, row,
+                               loadRow(builder_, right_, rowAt(builder_, rights[first + 1], rightPitch_, k)))
+                      : row;
+  }
+
+  Function &user_;
+  Function *function_ = nullptr;
+  IRBuilder<> builder_;
+  unsigned matrices_;
+  Type *right_;
+  Value *leftPitch_, *rightPitch_;
+  SmallVector<SideBySide, 2> registers_;
+};
 
 bool isBarrierOfOneGroup(const Instruction &instruction) {
   auto *call = dyn_cast<CallInst>(&instruction);
   return call && call->getCalledFunction() &&
          call->getCalledFunction()->getName().starts_with("air.simdgroup.barrier");
+}
+
+bool isPrefetch(const Instruction &instruction) {
+  auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  return call && call->getIntrinsicID() == Intrinsic::prefetch;
 }
 
 bool isMatrixCall(const Instruction &instruction, StringRef operation) {
@@ -156,6 +300,14 @@ struct KernelEmitter::MatrixOperands {
   bool hasGroups = false;                       ///< More than one.
 };
 
+bool KernelEmitter::MatrixRows::isLike(const MatrixRows &other) const {
+  auto isSame = [](const Value *left, const Value *right) {
+    auto *a = dyn_cast<BinaryOperator>(left), *b = dyn_cast<BinaryOperator>(right);
+    return left == right || (a && b && a->isIdenticalTo(b));
+  };
+  return element == other.element && isSame(pitch, other.pitch);
+}
+
 void KernelEmitter::countMatrices() {
   unsigned sums = 0;
   for (const Loop *loop : uniformity_.control().loops().getLoopsInPreorder())
@@ -171,7 +323,7 @@ bool KernelEmitter::endsMatrixWork(const Instruction &instruction) const {
   if (waitingLoads_.empty() && waitingProducts_.empty())
     return false;
   if (isMatrixCall(instruction, "load") || isBarrierOfOneGroup(instruction) ||
-      instruction.isLifetimeStartOrEnd() || isa<AssumeInst>(instruction))
+      instruction.isLifetimeStartOrEnd() || isa<AssumeInst>(instruction) || isPrefetch(instruction))
     return false;
   auto waits = [&](const Value *value) {
     auto *call = dyn_cast<CallInst>(value);
@@ -195,8 +347,15 @@ void KernelEmitter::addMultiplication(CallInst &call) {
 }
 
 void KernelEmitter::emitMatrixWork() {
+  auto prefetches = std::move(waitingPrefetches_);
+  waitingPrefetches_.clear();
+  // A core has room for a dozen lines that are on their way: asked for at once they would hold up all else.
+  auto prefetchSome = [&, next = size_t(0)](size_t end) mutable {
+    for (; next < std::min(end, prefetches.size()); ++next)
+      prefetch(prefetches[next]);
+  };
   if (waitingLoads_.empty() && waitingProducts_.empty())
-    return;
+    return prefetchSome(prefetches.size());
   auto loads = std::move(waitingLoads_);
   auto products = std::move(waitingProducts_);
   waitingLoads_.clear();
@@ -256,11 +415,32 @@ void KernelEmitter::emitMatrixWork() {
           ++operands.groups[product->getArgOperand(1)];
   }
   operands.hasGroups = groups.size() > 1;
-  for (auto &group : groups)
-    emitChains(group, operands);
+  for (unsigned i = 0; i < groups.size(); ++i) {
+    prefetchSome(prefetches.size() * (i + 1) / groups.size());
+    emitChains(groups[i], operands);
+  }
+  prefetchSome(prefetches.size());
 }
 
 void KernelEmitter::emitChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOperands &operands) {
+  if (matricesStayInMemory_ || products_ > maxInlineProducts(options_.registerBytes)) {
+    // As far as nobody asks for what lies between, and nothing is rounded there.
+    const unsigned steps = chains.front().size();
+    for (unsigned begin = 0; begin < steps;) {
+      unsigned end = begin + 1;
+      auto goesOn = [&](ArrayRef<CallInst *> chain) {
+        return chain[end - 1]->hasOneUse() && chain[end - 1]->getType()->getScalarType()->isFloatTy();
+      };
+      while (end < steps && all_of(chains, goesOn))
+        ++end;
+      SmallVector<ArrayRef<CallInst *>, 4> parts;
+      for (ArrayRef<CallInst *> chain : chains)
+        parts.push_back(chain.slice(begin, end - begin));
+      callChains(parts, operands);
+      begin = end;
+    }
+    return;
+  }
   SmallVector<Pieces, 4> sums;
   for (ArrayRef<CallInst *> chain : chains)
     sums.push_back(widened(piecesOf(uniform(chain.front()->getArgOperand(2)))));
@@ -282,9 +462,119 @@ void KernelEmitter::emitChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOper
   }
 }
 
+/// A copy of a factor as floats.
+KernelEmitter::MatrixRows KernelEmitter::onStack(const Value *matrix, MatrixOperands &operands) {
+  auto *real = builder_.getFloatTy();
+  MatrixRows &copy = operands.widened[matrix];
+  if (!copy.address) {
+    unsigned index = operands.widened.size() - 1;
+    if (index == matrixScratch_.size())
+      matrixScratch_.push_back(stack(ArrayType::get(real, 64), "matrix"));
+    copy = matrixAt(matrixScratch_[index]);
+    auto waiting = operands.waiting.find(matrix);
+    storeMatrix(copy, widened(waiting != operands.waiting.end() ? loadMatrix(waiting->second)
+                                                                : piecesOf(uniform(matrix))));
+  }
+  return copy;
+}
+
+/// Narrow right matrices that are used once are widened row by row on the way.
+bool KernelEmitter::isReadInPlace(const Value *right, const MatrixOperands &operands) const {
+  auto waiting = operands.waiting.find(right);
+  return waiting != operands.waiting.end() &&
+         (waiting->second.element->isFloatTy() || operands.groups.lookup(right) == 1);
+}
+
+/// Chains as a call of the function that takes them through their steps.
+void KernelEmitter::callChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOperands &operands) {
+  auto *real = builder_.getFloatTy();
+  const unsigned steps = chains.front().size(), count = chains.size();
+  // All of a kind are at one pitch, or they are copied.
+  auto placesOf = [&](ArrayRef<const Value *> matrices, auto &&isReadable) {
+    SmallVector<MatrixRows, 32> places;
+    auto agrees = [&](const Value *matrix) {
+      return isReadable(matrix) &&
+             operands.waiting.find(matrix)->second.isLike(operands.waiting.find(matrices.front())->second);
+    };
+    bool inPlace = all_of(matrices, agrees);
+    for (const Value *matrix : matrices)
+      places.push_back(inPlace ? operands.waiting.find(matrix)->second : onStack(matrix, operands));
+    return places;
+  };
+  SmallVector<const Value *, 32> leftMatrices, rightMatrices;
+  for (unsigned step = 0; step < steps; ++step) {
+    leftMatrices.push_back(chains.front()[step]->getArgOperand(0));
+    for (ArrayRef<CallInst *> chain : chains)
+      rightMatrices.push_back(chain[step]->getArgOperand(1));
+  }
+  auto lefts = placesOf(leftMatrices, [&](const Value *matrix) {
+    auto waiting = operands.waiting.find(matrix);
+    return waiting != operands.waiting.end() && waiting->second.element->isFloatTy();
+  });
+  auto rights = placesOf(rightMatrices,
+                         [&](const Value *matrix) { return isReadInPlace(matrix, operands); });
+
+  SmallVector<Value *, 8> arguments;
+  SmallVector<bool, 4> isInPlace;
+  for (unsigned i = 0; i < count; ++i) {
+    const PHINode *phi = matricesStayInMemory_ ? sumItContinues(*chains[i].back()) : nullptr;
+    bool inPlace = phi && phi == chains[i].front()->getArgOperand(2) &&
+                   phi->getType()->getScalarType()->isFloatTy();
+    isInPlace.push_back(inPlace);
+    if (inPlace) {
+      arguments.push_back(slots_.find(phi)->second.memory.front());
+      continue;
+    }
+    while (sumScratch_.size() <= i)
+      sumScratch_.push_back(stack(ArrayType::get(real, 64), "sums"));
+    arguments.push_back(sumScratch_[i]);
+    storeMatrix(matrixAt(sumScratch_[i]),
+                widened(piecesOf(uniform(chains[i].front()->getArgOperand(2)))));
+  }
+  const unsigned entries = steps * (1 + count);
+  AllocaInst *&table = chainTables_[PowerOf2Ceil(entries)];
+  if (!table)
+    table = stack(ArrayType::get(builder_.getPtrTy(), PowerOf2Ceil(entries)), "places");
+  unsigned entry = 0;
+  auto put = [&](const MatrixRows &rows) {
+    builder_.CreateStore(builder_.CreateAddrSpaceCast(rows.address, builder_.getPtrTy()),
+                         builder_.CreatePtrAdd(table, builder_.getInt64(8 * entry++)));
+  };
+  for (unsigned step = 0; step < steps; ++step) {
+    put(lefts[step]);
+    for (unsigned i = 0; i < count; ++i)
+      put(rights[step * count + i]);
+  }
+  Value *sideBySide = builder_.getTrue();
+  Value *apart = builder_.getInt64(8 * layout_.getTypeStoreSize(rights.front().element).getFixedValue());
+  for (unsigned step = 0; step < steps; ++step)
+    for (unsigned i = 0; i + 1 < count; i += 2) {
+      Value *distance = builder_.CreatePtrDiff(builder_.getInt8Ty(), rights[step * count + i + 1].address,
+                                               rights[step * count + i].address);
+      sideBySide = builder_.CreateAnd(sideBySide, builder_.CreateICmpEQ(distance, apart));
+    }
+  arguments.append({table, builder_.getInt64(steps), lefts.front().pitch, rights.front().pitch, sideBySide});
+  builder_.CreateCall(
+      ChainFunction(target_, options_.registerBytes, count, rights.front().element, lefts.front().pitch,
+                    rights.front().pitch)
+          .get(), arguments);
+
+  for (unsigned i = 0; i < count; ++i) {
+    CallInst &last = *chains[i].back();
+    if (isInPlace[i]) {
+      slots_.insert({&last, Slot(slots_.find(sumItContinues(last))->second)});
+      continue;
+    }
+    Pieces result = loadMatrix(matrixAt(sumScratch_[i]));
+    if (Type *element = last.getType()->getScalarType(); !element->isFloatTy())
+      for (Value *&piece : result)
+        piece = builder_.CreateFPTrunc(piece, FixedVectorType::get(element, rowsPerPiece() * 8));
+    defineProduct(last, nullptr, result);
+  }
+}
+
 void KernelEmitter::multiplyPieces(ArrayRef<CallInst *> step, MutableArrayRef<Pieces> sums,
                                    MatrixOperands &operands) {
-  auto *real = builder_.getFloatTy();
   const unsigned rows = rowsPerPiece();
   // As floats in memory. Several groups would otherwise share what was read and keep it in registers.
   auto hidden = [&](MatrixRows place) {
@@ -292,60 +582,22 @@ void KernelEmitter::multiplyPieces(ArrayRef<CallInst *> step, MutableArrayRef<Pi
       place.address = builder_.CreateLaunderInvariantGroup(place.address);
     return place;
   };
-  auto onStack = [&](const Value *matrix) {
-    MatrixRows &copy = operands.widened[matrix];
-    if (!copy.address) {
-      unsigned index = operands.widened.size() - 1;
-      if (index == matrixScratch_.size())
-        matrixScratch_.push_back(stack(ArrayType::get(real, 64), "matrix"));
-      copy = {matrixScratch_[index], builder_.getInt64(32), real};
-      auto waiting = operands.waiting.find(matrix);
-      Pieces pieces = widened(waiting != operands.waiting.end() ? loadMatrix(waiting->second)
-                                                                : piecesOf(uniform(matrix)));
-      for (unsigned i = 0; i < pieces.size(); ++i)
-        builder_.CreateAlignedStore(pieces[i], rowAddress(copy, i * rows), Align(32));
-    }
-    return hidden(copy);
-  };
   const Value *left = step.front()->getArgOperand(0);
   SmallVector<MatrixRows, 4> rights;
   for (CallInst *product : step) {
     const Value *right = product->getArgOperand(1);
-    auto waiting = operands.waiting.find(right);
-    // Narrow ones that are used once are widened row by row on the way.
-    bool isRead = waiting != operands.waiting.end() &&
-                  (waiting->second.element->isFloatTy() || operands.groups[right] == 1);
-    rights.push_back(isRead ? hidden(waiting->second) : onStack(right));
+    rights.push_back(hidden(isReadInPlace(right, operands) ? operands.waiting.find(right)->second
+                                                           : onStack(right, operands)));
   }
   auto waiting = operands.waiting.find(left);
   bool isLeftRead = waiting != operands.waiting.end() &&
                     (rows == 2 || waiting->second.element->isFloatTy());
-  if (products_ > maxInlineProducts(options_.registerBytes)) {
-    MatrixRows from = isLeftRead ? waiting->second : onStack(left);
-    for (unsigned i = 0; i < step.size(); ++i) {
-      while (sumScratch_.size() <= i)
-        sumScratch_.push_back(stack(ArrayType::get(real, 64), "sums"));
-      MatrixRows place{sumScratch_[i], builder_.getInt64(32), real};
-      for (unsigned piece = 0; piece < sums[i].size(); ++piece)
-        builder_.CreateAlignedStore(sums[i][piece], rowAddress(place, piece * rows), Align(32));
-      auto generic = [&](Value *address) {
-        return builder_.CreateAddrSpaceCast(address, builder_.getPtrTy());
-      };
-      builder_.CreateCall(productFunction(target_, rows, from.element, rights[i].element),
-                          {place.address, generic(from.address), from.pitch,
-                           generic(rights[i].address), rights[i].pitch});
-      for (unsigned piece = 0; piece < sums[i].size(); ++piece)
-        sums[i][piece] = builder_.CreateAlignedLoad(FixedVectorType::get(real, rows * 8),
-                                                    rowAddress(place, piece * rows), Align(32));
-    }
-    return;
-  }
   Pieces lefts;
   MatrixRows leftRows;
   if (rows == 2)
     lefts = widened(isLeftRead ? loadMatrix(hidden(waiting->second)) : piecesOf(uniform(left)));
   else
-    leftRows = isLeftRead ? hidden(waiting->second) : onStack(left);
+    leftRows = hidden(isLeftRead ? waiting->second : onStack(left, operands));
   for (unsigned k = 0; k < 8; ++k) {
     SmallVector<Value *, 4> lines;
     for (const MatrixRows &right : rights)

@@ -624,11 +624,17 @@ void KernelEmitter::emitPrefetch(CallInst &call) {
     lines.push_back(offset);
     Value *place = builder_.CreatePtrAdd(builder_.CreatePtrAdd(base, distance),
                                          builder_.getInt64(uint64_t(offset)));
-    builder_.CreateIntrinsic(Intrinsic::prefetch, {place->getType()},
-                             {place, call.getArgOperand(1), call.getArgOperand(2),
-                              call.getArgOperand(3)});
+    if (products_ == 0)
+      prefetch(place);
+    else
+      waitingPrefetches_.push_back(place);
     offset += kLine;
   }
+}
+
+void KernelEmitter::prefetch(Value *place) {
+  builder_.CreateIntrinsic(Intrinsic::prefetch, {place->getType()},
+                           {place, builder_.getInt32(0), builder_.getInt32(3), builder_.getInt32(1)});
 }
 
 void KernelEmitter::emitMemoryIntrinsic(CallInst &call) {

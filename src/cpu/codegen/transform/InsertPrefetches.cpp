@@ -56,6 +56,7 @@ constexpr unsigned kMostStreams = 8;
 constexpr uint64_t kFarLog = 14;
 
 enum class Step {
+  Iteration,   ///< The next iteration of a loop.
   Simdgroup,   ///< The next SIMD group of the threadgroup.
   Threadgroup, ///< The next threadgroup along x, same SIMD group.
   Grid,        ///< The next 32 threads along x of the grid.
@@ -63,8 +64,9 @@ enum class Step {
 
 class Slopes {
 public:
-  Slopes(Function &kernel, const air::KernelReflection &reflection, const LoopInfo &loops, Step step)
-      : layout_(kernel.getDataLayout()), loops_(loops), step_(step) {
+  Slopes(Function &kernel, const air::KernelReflection &reflection, const LoopInfo &loops, Step step,
+         const Loop *iterated = nullptr)
+      : layout_(kernel.getDataLayout()), loops_(loops), step_(step), iterated_(iterated) {
     for (const air::Argument &described : reflection.arguments)
       if (described.builtin != Builtin::None && described.parameter < kernel.arg_size())
         builtins_[kernel.getArg(described.parameter)] = described.builtin;
@@ -101,9 +103,11 @@ private:
       break;
     case Builtin::ThreadIndexInThreadgroup:
     case Builtin::ThreadPositionInThreadgroup:
-      steps = step_ != Step::Threadgroup ? 32 : 0;
+      steps = step_ == Step::Simdgroup || step_ == Step::Grid ? 32 : 0;
       break;
     case Builtin::ThreadPositionInGrid:
+      if (step_ == Step::Iteration)
+        break;
       if (step_ != Step::Grid)
         return kUnknown;
       steps = 32;
@@ -181,6 +185,8 @@ private:
       return kUnknown;
     const Loop *loop = loops_.getLoopFor(phi.getParent());
     bool isHeader = loop && loop->getHeader() == phi.getParent();
+    if (isHeader && loop == iterated_)
+      return ofIteration(phi, *loop);
     Slope common;
     bool isFirst = true;
     for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
@@ -193,6 +199,31 @@ private:
       isFirst = false;
     }
     return common;
+  }
+
+  /// What the loop adds to its own phi.
+  Slope ofIteration(PHINode &phi, const Loop &loop) {
+    BasicBlock *latch = loop.getLoopLatch();
+    auto *next = latch ? dyn_cast<Instruction>(phi.getIncomingValueForBlock(latch)) : nullptr;
+    if (!next)
+      return kUnknown;
+    auto *address = dyn_cast<GetElementPtrInst>(next);
+    Value *step = nullptr;
+    if (next->getOpcode() == Instruction::Add)
+      step = next->getOperand(0) == &phi   ? next->getOperand(1)
+             : next->getOperand(1) == &phi ? next->getOperand(0)
+                                           : nullptr;
+    else if (address && address->getPointerOperand() == &phi && address->getNumIndices() == 1)
+      step = address->getOperand(1);
+    // It is used where the phi is.
+    if (!step || (!isa<Constant>(step) && !loop.isLoopInvariant(step)))
+      return kUnknown;
+    if (!address)
+      return {true, step};
+    IRBuilder<> builder(phi.getParent(), phi.getParent()->getFirstInsertionPt());
+    uint64_t stride = layout_.getTypeAllocSize(address->getSourceElementType()).getFixedValue();
+    return {true, product(builder, builder.CreateSExtOrTrunc(step, builder.getInt64Ty()),
+                          builder.getInt64(stride))};
   }
 
   Slope ofAddress(GetElementPtrInst &address, ArrayRef<Slope> slopes, IRBuilder<> &builder) {
@@ -226,6 +257,7 @@ private:
   const DataLayout &layout_;
   const LoopInfo &loops_;
   Step step_;
+  const Loop *iterated_;
   DenseMap<const Value *, Builtin> builtins_;
   DenseMap<const Value *, Slope> known_;
 };
@@ -350,7 +382,48 @@ unsigned prefetchStreams(Function &kernel, const air::KernelReflection &reflecti
   return unsigned(streams.size());
 }
 
+bool isProduct(const Instruction &instruction) {
+  auto *call = dyn_cast<CallInst>(&instruction);
+  return call && call->getCalledFunction() &&
+         call->getCalledFunction()->getName().starts_with("air.simdgroup_matrix_8x8_multiply_accumulate");
+}
+
 } // namespace
+
+// Tiles are copied between barriers, where nothing else is there to wait behind; the lines of the next
+// tiles come while the products of these are made.
+unsigned prefetchNextTiles(Function &kernel, const air::KernelReflection &reflection) {
+  DominatorTree dominators(kernel);
+  LoopInfo loops(dominators);
+  unsigned count = 0;
+  for (const Loop *loop : loops.getLoopsInPreorder()) {
+    Instruction *product = nullptr;
+    SmallVector<LoadInst *> streams;
+    for (BasicBlock *block : loop->blocks()) {
+      if (loops.getLoopFor(block) != loop)
+        continue;
+      for (Instruction &instruction : *block) {
+        auto *load = dyn_cast<LoadInst>(&instruction);
+        if (load && load->getPointerAddressSpace() == 1)
+          streams.push_back(load);
+        else if (!product && isProduct(instruction))
+          product = &instruction;
+      }
+    }
+    if (!product)
+      continue;
+    Slopes slopes(kernel, reflection, loops, Step::Iteration, loop);
+    for (LoadInst *load : streams) {
+      Slope slope = slopes.of(load->getPointerOperand());
+      if (!slope.value || !dominators.dominates(load, product))
+        continue;
+      IRBuilder<> builder(product);
+      addPrefetch(builder, load->getPointerOperand(), slope.value);
+      ++count;
+    }
+  }
+  return count;
+}
 
 unsigned insertPrefetches(Function &kernel, const air::KernelReflection &reflection) {
   DominatorTree dominators(kernel);

@@ -17,4 +17,8 @@ namespace pewter::cpu::codegen {
 /// `kernel` is in the form that prepareKernel leaves, and stays in it. Returns the number of prefetches.
 unsigned insertPrefetches(llvm::Function &kernel, const air::KernelReflection &reflection);
 
+/// For kernels with matrix products: what the next iteration of a loop loads, asked for before the first
+/// product of this one.
+unsigned prefetchNextTiles(llvm::Function &kernel, const air::KernelReflection &reflection);
+
 } // namespace pewter::cpu::codegen

@@ -16,10 +16,12 @@ using air::Builtin;
 /// A kernel with buffers p and q, the built-ins `group`, `sg`, `lane`, `gid` and `thread`, and the number %pitch.
 class Prefetched {
 public:
-  explicit Prefetched(const std::string &body) {
+  explicit Prefetched(const std::string &body, bool tiles = false) {
     llvm::SMDiagnostic diagnostic;
     module_ = llvm::parseAssemblyString(
         "declare i32 @llvm.umin.i32(i32, i32)\n"
+        "declare <64 x float> @air.simdgroup_matrix_8x8_multiply_accumulate.f(<64 x float>, <64 x float>, "
+        "<64 x float>)\n"
         "define void @k(ptr addrspace(1) %p, ptr addrspace(1) %q, i64 %pitch, i32 %group, i32 %sg, "
         "i32 %lane, i32 %gid, i32 %thread) {\nentry:\n" + body + "}\n",
         diagnostic, context_);
@@ -41,7 +43,7 @@ public:
                                            : Builtin::None;
       reflection.arguments.push_back(described);
     }
-    count = insertPrefetches(function, reflection);
+    count = tiles ? prefetchNextTiles(function, reflection) : insertPrefetches(function, reflection);
     EXPECT_FALSE(llvm::verifyModule(*module_, &llvm::errs()));
     for (llvm::Instruction &instruction : llvm::instructions(function))
       if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
@@ -211,6 +213,48 @@ TEST(InsertPrefetches, ASecondLoopOverTheSameRowDoesNotAskAgain) {
                       "  %cb = icmp ult i64 %j1, 4096\n"
                       "  br i1 %cb, label %b, label %end\nend:\n  ret void\n";
   EXPECT_EQ(Prefetched(first).count, 1u);
+}
+
+/// A loop that loads at `place`, which counts %k by 32, and multiplies matrices if `product`.
+std::string tileLoop(const std::string &place, bool product) {
+  return "  br label %loop\nloop:\n"
+         "  %k = phi i32 [ 0, %entry ], [ %next, %loop ]\n"
+         "  %sum = phi <64 x float> [ zeroinitializer, %entry ], [ %more, %loop ]\n"
+         "  %column = add i32 %k, %lane\n"
+         "  %wide = zext i32 %column to i64\n" +
+         place + "  %value = load float, ptr addrspace(1) %place\n" +
+         (product ? "  %more = call <64 x float> @air.simdgroup_matrix_8x8_multiply_accumulate.f(<64 x float> "
+                    "zeroinitializer, <64 x float> zeroinitializer, <64 x float> %sum)\n"
+                  : "  %more = fadd <64 x float> %sum, %sum\n") +
+         "  %next = add i32 %k, 32\n"
+         "  %again = icmp ult i32 %next, 640\n"
+         "  br i1 %again, label %loop, label %end\nend:\n  ret void\n";
+}
+
+TEST(PrefetchNextTiles, TheNextTileOfARowIsAsFarAsTheLoopCounts) {
+  const std::string place = "  %place = getelementptr float, ptr addrspace(1) %p, i64 %wide\n";
+  Prefetched kernel(tileLoop(place, true), /*tiles=*/true);
+  ASSERT_EQ(kernel.count, 1u);
+  EXPECT_EQ(kernel.distances[0], "i64 128");
+  EXPECT_EQ(Prefetched(tileLoop(place, false), /*tiles=*/true).count, 0u);
+}
+
+TEST(PrefetchNextTiles, TheNextTileOfRowsIsPitchesAway) {
+  Prefetched kernel(tileLoop("  %row = mul i64 %wide, %pitch\n"
+                             "  %place = getelementptr float, ptr addrspace(1) %p, i64 %row\n",
+                             true),
+                    /*tiles=*/true);
+  ASSERT_EQ(kernel.count, 1u);
+  EXPECT_NE(kernel.distances[0].find("mul i64"), std::string::npos) << kernel.distances[0];
+}
+
+TEST(PrefetchNextTiles, WhatDoesNotMoveIsNotPrefetched) {
+  EXPECT_EQ(Prefetched(tileLoop("  %at = zext i32 %lane to i64\n"
+                                "  %place = getelementptr float, ptr addrspace(1) %p, i64 %at\n",
+                                true),
+                       /*tiles=*/true)
+                .count,
+            0u);
 }
 
 } // namespace

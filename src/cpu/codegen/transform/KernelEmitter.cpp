@@ -72,8 +72,11 @@ LaneValue KernelEmitter::loadSlot(const Slot &slot) {
   };
   if (value.whole && isMatrixType(value.whole->getType())) {
     Pieces pieces;
-    for (AllocaInst *memory : slot.memory)
-      pieces.push_back(builder_.CreateLoad(memory->getAllocatedType(), memory, slot.staysInMemory));
+    if (slot.staysInMemory)
+      pieces = loadMatrix(matrixIn(slot));
+    else
+      for (AllocaInst *memory : slot.memory)
+        pieces.push_back(builder_.CreateLoad(memory->getAllocatedType(), memory));
     value.whole = matrixOf(pieces);
     return value;
   }
@@ -97,8 +100,10 @@ void KernelEmitter::storeSlot(Slot &slot, const LaneValue &value) {
     builder_.CreateStore(member, memory);
   };
   if (value.whole && isMatrixType(value.whole->getType())) {
+    if (slot.staysInMemory)
+      return storeMatrix(matrixIn(slot), piecesOf(value.whole));
     for (Value *piece : piecesOf(value.whole))
-      builder_.CreateStore(piece, slot.memory[next++], slot.staysInMemory);
+      builder_.CreateStore(piece, slot.memory[next++]);
     return;
   }
   store(value.whole);
@@ -131,11 +136,13 @@ KernelEmitter::Slot &KernelEmitter::slotFor(const Value *value, const LaneValue 
       slot.bits = slot.memory.back();
   };
   if (prototype.whole && isMatrixType(prototype.whole->getType())) {
-    auto *piece = FixedVectorType::get(prototype.whole->getType()->getScalarType(),
-                                       rowsPerPiece() * 8);
-    for (unsigned row = 0; row < 8; row += rowsPerPiece())
-      slot.memory.push_back(stack(piece));
+    Type *element = prototype.whole->getType()->getScalarType();
     slot.staysInMemory = matricesStayInMemory_;
+    if (slot.staysInMemory)
+      slot.memory.push_back(stack(ArrayType::get(element, 64)));
+    else
+      for (unsigned row = 0; row < 8; row += rowsPerPiece())
+        slot.memory.push_back(stack(FixedVectorType::get(element, rowsPerPiece() * 8)));
   } else {
     reserve(prototype.whole);
   }

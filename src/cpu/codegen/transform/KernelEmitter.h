@@ -56,7 +56,7 @@ private:
     LaneValue prototype;
     llvm::SmallVector<llvm::AllocaInst *, 4> memory;
     llvm::AllocaInst *bits = nullptr; ///< For a varying i1: its bits.
-    bool staysInMemory = false;       ///< A matrix that no register is kept for.
+    bool staysInMemory = false;       ///< A matrix that no register is kept for: one array.
   };
   LaneValue get(const llvm::Value *value);
   LaneValue constantValue(const llvm::Constant *constant);
@@ -151,6 +151,7 @@ private:
   void emitStore(llvm::StoreInst &store);
   void emitMemoryIntrinsic(llvm::CallInst &call);
   void emitPrefetch(llvm::CallInst &call);
+  void prefetch(llvm::Value *place);
   llvm::SmallVector<llvm::Value *, 4> loadRecords(const LanePart &pointer, unsigned words);
   llvm::SmallVector<llvm::Value *, 4> loadScattered(const LanePart &pointer, llvm::Value *offsets,
                                                     unsigned words);
@@ -210,6 +211,7 @@ private:
     llvm::Value *address = nullptr;
     llvm::Value *pitch = nullptr;
     llvm::Type *element = nullptr;
+    bool isLike(const MatrixRows &other) const;
   };
   struct MatrixOperands;
   bool emitMatrixCall(llvm::CallInst &call, llvm::StringRef name);
@@ -221,6 +223,9 @@ private:
   llvm::Value *matrixOf(const Pieces &pieces);
   Pieces widened(Pieces pieces);
   Pieces loadMatrix(const MatrixRows &rows);
+  void storeMatrix(const MatrixRows &rows, const Pieces &pieces);
+  MatrixRows matrixIn(const Slot &slot);
+  MatrixRows matrixAt(llvm::Value *memory); ///< Floats, row after row.
   llvm::Value *rowAddress(const MatrixRows &rows, unsigned row);
   void countMatrices();
   void addMultiplication(llvm::CallInst &call);
@@ -229,6 +234,10 @@ private:
   void emitMatrixWork();
   void emitChains(llvm::ArrayRef<llvm::ArrayRef<llvm::CallInst *>> chains,
                   MatrixOperands &operands);
+  void callChains(llvm::ArrayRef<llvm::ArrayRef<llvm::CallInst *>> chains,
+                  MatrixOperands &operands);
+  MatrixRows onStack(const llvm::Value *matrix, MatrixOperands &operands);
+  bool isReadInPlace(const llvm::Value *right, const MatrixOperands &operands) const;
   void multiplyPieces(llvm::ArrayRef<llvm::CallInst *> step, llvm::MutableArrayRef<Pieces> sums,
                       MatrixOperands &operands);
   void defineProduct(llvm::CallInst &call, const llvm::CallInst *next, const Pieces &pieces);
@@ -264,6 +273,7 @@ private:
   llvm::DenseMap<const llvm::Value *, Pieces> pieces_; ///< Of matrices put together from them.
   llvm::MapVector<const llvm::CallInst *, MatrixRows> waitingLoads_;
   llvm::SmallVector<llvm::CallInst *, 16> waitingProducts_;
+  llvm::SmallVector<llvm::Value *, 16> waitingPrefetches_; ///< Of places; spread over the products.
   llvm::DenseSet<const llvm::Value *> waitingSums_; ///< What waiting products start from.
   llvm::DenseMap<const llvm::BasicBlock *, std::vector<LoadGroup>> groups_;
   llvm::DenseMap<const llvm::LoadInst *, std::pair<const LoadGroup *, int64_t>> groupOf_;
@@ -274,6 +284,7 @@ private:
   bool matricesStayInMemory_ = false;
   llvm::SmallVector<llvm::Value *, 8> matrixScratch_; ///< Reused by each run of emitMatrixWork.
   llvm::SmallVector<llvm::Value *, 4> sumScratch_;
+  std::map<uint64_t, llvm::AllocaInst *> chainTables_; ///< By their entries.
   LaneMask mask_; ///< Of the block being emitted.
   llvm::BasicBlock *skip_ = nullptr;
   const llvm::BasicBlock *block_ = nullptr;
