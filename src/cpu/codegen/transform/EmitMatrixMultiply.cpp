@@ -216,10 +216,11 @@ private:
                                  builder_.CreatePtrAdd(place, builder_.getInt64(8 * index)), isVolatile);
     };
     // An element that two multiply-adds took from one register would be an instruction more; a place
-    // that the compiler does not know to be the same keeps it in their addresses.
+    // that the compiler does not know to be the same keeps it in their addresses. (Not with an index: see above.)
     SmallVector<Value *, 4> lefts, rights;
+    const bool isLiteral = isa<ConstantInt>(leftPitch_);
     for (unsigned i = 0; i < registers_.size(); ++i)
-      lefts.push_back(entryOf(0, /*isVolatile=*/i > 0));
+      lefts.push_back(i == 0 || isLiteral ? entryOf(0, /*isVolatile=*/i > 0) : lefts[0]);
     for (unsigned i = 0; i < matrices_; ++i)
       rights.push_back(entryOf(1 + i));
     Values sums(phis.begin(), phis.end());
