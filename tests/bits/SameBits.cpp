@@ -220,12 +220,12 @@ private:
              MTL::Size(1024, 1, 1), false, 144);
     struct {
       uint32_t m, n, k;
-    } gemm = {128, 192, 160};
+    } gemm = {256, 192, 128};
     for (bool half : {false, true})
-      kernel("gemm_64x64_4sg", half ? "gemm_f16_64x64_4sg" : "gemm_f32_64x64_4sg",
+      kernel("gemm_128x64_8sg", half ? "gemm_f16_128x64_8sg" : "gemm_f32_128x64_8sg",
              {{0, random(gemm.m * gemm.k, half)}, {1, random(gemm.k * gemm.n, half)},
               {2, random(gemm.m * gemm.n)}},
-             {{3, bytesOf(gemm)}}, 2, MTL::Size(gemm.n / 64, gemm.m / 64, 1), MTL::Size(128, 1, 1), false);
+             {{3, bytesOf(gemm)}}, 2, MTL::Size(gemm.n / 64, gemm.m / 128, 1), MTL::Size(256, 1, 1), false);
   }
 
   uint32_t tokens_;

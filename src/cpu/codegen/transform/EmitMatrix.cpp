@@ -56,8 +56,12 @@ KernelEmitter::MatrixRows KernelEmitter::matrixIn(const Slot &slot) {
 
 void KernelEmitter::storeMatrix(const MatrixRows &rows, const Pieces &pieces) {
   Align alignment(layout_.getTypeStoreSize(rows.element).getFixedValue());
+  auto *pitch = dyn_cast<ConstantInt>(rows.pitch);
+  const bool isContiguous = pitch && pitch->equalsInt(8 * alignment.value());
   for (unsigned i = 0; i < pieces.size(); ++i)
-    builder_.CreateAlignedStore(pieces[i], rowAddress(rows, i * rowsPerPiece()), alignment);
+    for (unsigned row = 0; row < rowsPerPiece(); row += isContiguous ? rowsPerPiece() : 1)
+      builder_.CreateAlignedStore(isContiguous ? pieces[i] : builder_.slice(pieces[i], row * 8, 8),
+                                  rowAddress(rows, i * rowsPerPiece() + row), alignment);
 }
 
 KernelEmitter::Pieces KernelEmitter::loadMatrix(const MatrixRows &rows) {

@@ -297,6 +297,7 @@ bool isMatrixCall(const Instruction &instruction, StringRef operation) {
 struct KernelEmitter::MatrixOperands {
   DenseMap<const Value *, MatrixRows> waiting;  ///< Where those that waited are.
   DenseMap<const Value *, MatrixRows> widened;  ///< Copies as floats on the stack.
+  DenseMap<const Value *, MatrixRows> pairs;    ///< The same of right matrices, two side by side.
   DenseMap<const Value *, unsigned> groups;     ///< How many groups read it as a right matrix.
   bool hasGroups = false;                       ///< More than one.
 };
@@ -479,6 +480,22 @@ KernelEmitter::MatrixRows KernelEmitter::onStack(const Value *matrix, MatrixOper
   return copy;
 }
 
+/// The same where two that are asked for in turn stand side by side.
+KernelEmitter::MatrixRows KernelEmitter::inPair(const Value *matrix, MatrixOperands &operands) {
+  MatrixRows &copy = operands.pairs[matrix];
+  if (!copy.address) {
+    unsigned index = operands.pairs.size() - 1;
+    if (index / 2 == pairScratch_.size())
+      pairScratch_.push_back(stack(ArrayType::get(builder_.getFloatTy(), 128), "pair"));
+    copy = {builder_.CreatePtrAdd(pairScratch_[index / 2], builder_.getInt64(index % 2 * 32)),
+            builder_.getInt64(64), builder_.getFloatTy()};
+    auto waiting = operands.waiting.find(matrix);
+    storeMatrix(copy, widened(waiting != operands.waiting.end() ? loadMatrix(waiting->second)
+                                                                : piecesOf(uniform(matrix))));
+  }
+  return copy;
+}
+
 /// Narrow right matrices that are used once are widened row by row on the way.
 bool KernelEmitter::isReadInPlace(const Value *right, const MatrixOperands &operands) const {
   auto waiting = operands.waiting.find(right);
@@ -491,7 +508,7 @@ void KernelEmitter::callChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOper
   auto *real = builder_.getFloatTy();
   const unsigned steps = chains.front().size(), count = chains.size();
   // All of a kind are at one pitch, or they are copied.
-  auto placesOf = [&](ArrayRef<const Value *> matrices, auto &&isReadable) {
+  auto placesOf = [&](ArrayRef<const Value *> matrices, auto &&isReadable, auto &&copied) {
     SmallVector<MatrixRows, 32> places;
     auto agrees = [&](const Value *matrix) {
       return isReadable(matrix) &&
@@ -499,7 +516,7 @@ void KernelEmitter::callChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOper
     };
     bool inPlace = all_of(matrices, agrees);
     for (const Value *matrix : matrices)
-      places.push_back(inPlace ? operands.waiting.find(matrix)->second : onStack(matrix, operands));
+      places.push_back(inPlace ? operands.waiting.find(matrix)->second : copied(matrix));
     return places;
   };
   SmallVector<const Value *, 32> leftMatrices, rightMatrices;
@@ -508,12 +525,18 @@ void KernelEmitter::callChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOper
     for (ArrayRef<CallInst *> chain : chains)
       rightMatrices.push_back(chain[step]->getArgOperand(1));
   }
-  auto lefts = placesOf(leftMatrices, [&](const Value *matrix) {
-    auto waiting = operands.waiting.find(matrix);
-    return waiting != operands.waiting.end() && waiting->second.element->isFloatTy();
-  });
-  auto rights = placesOf(rightMatrices,
-                         [&](const Value *matrix) { return isReadInPlace(matrix, operands); });
+  auto lefts = placesOf(
+      leftMatrices,
+      [&](const Value *matrix) {
+        auto waiting = operands.waiting.find(matrix);
+        return waiting != operands.waiting.end() && waiting->second.element->isFloatTy();
+      },
+      [&](const Value *matrix) { return onStack(matrix, operands); });
+  auto rights = placesOf(
+      rightMatrices, [&](const Value *matrix) { return isReadInPlace(matrix, operands); },
+      [&](const Value *matrix) {
+        return count > 1 ? inPair(matrix, operands) : onStack(matrix, operands);
+      });
 
   SmallVector<Value *, 8> arguments;
   SmallVector<bool, 4> isInPlace;

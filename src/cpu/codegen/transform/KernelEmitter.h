@@ -237,6 +237,7 @@ private:
   void callChains(llvm::ArrayRef<llvm::ArrayRef<llvm::CallInst *>> chains,
                   MatrixOperands &operands);
   MatrixRows onStack(const llvm::Value *matrix, MatrixOperands &operands);
+  MatrixRows inPair(const llvm::Value *matrix, MatrixOperands &operands);
   bool isReadInPlace(const llvm::Value *right, const MatrixOperands &operands) const;
   void multiplyPieces(llvm::ArrayRef<llvm::CallInst *> step, llvm::MutableArrayRef<Pieces> sums,
                       MatrixOperands &operands);
@@ -283,6 +284,7 @@ private:
   unsigned products_ = 0; ///< Of matrices, in the kernel.
   bool matricesStayInMemory_ = false;
   llvm::SmallVector<llvm::Value *, 8> matrixScratch_; ///< Reused by each run of emitMatrixWork.
+  llvm::SmallVector<llvm::Value *, 8> pairScratch_;
   llvm::SmallVector<llvm::Value *, 4> sumScratch_;
   std::map<uint64_t, llvm::AllocaInst *> chainTables_; ///< By their entries.
   LaneMask mask_; ///< Of the block being emitted.
