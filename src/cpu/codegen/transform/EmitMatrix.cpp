@@ -68,6 +68,15 @@ KernelEmitter::Pieces KernelEmitter::loadMatrix(const MatrixRows &rows) {
   auto *type = FixedVectorType::get(rows.element, 8);
   Align alignment(layout_.getTypeStoreSize(rows.element).getFixedValue());
   Pieces pieces;
+  if (rows.isTransposed) {
+    Pieces lines;
+    for (unsigned row = 0; row < 8; ++row)
+      lines.push_back(builder_.CreateAlignedLoad(type, rowAddress(rows, row), alignment));
+    lines = transposeRows(builder_, std::move(lines));
+    for (unsigned row = 0; row < 8; row += rowsPerPiece())
+      pieces.push_back(builder_.concatenate(ArrayRef(lines).slice(row, rowsPerPiece())));
+    return pieces;
+  }
   auto *pitch = dyn_cast<ConstantInt>(rows.pitch);
   const bool isContiguous = pitch && pitch->equalsInt(8 * alignment.value());
   for (unsigned row = 0; row < 8; row += rowsPerPiece()) {
@@ -122,8 +131,8 @@ static Value *matrixAddress(LaneBuilder &builder, const LanePart &pointer, LaneM
                               builder.CreateMul(offset, builder.getInt64(pointer.scale)));
 }
 
-// Three rounds of zipping row i with row i + 4 transpose eight rows of eight.
-static SmallVector<Value *, 8> transpose(LaneBuilder &builder, SmallVector<Value *, 8> rows) {
+// Three rounds of zipping row i with row i + 4 do it.
+SmallVector<Value *, 8> transposeRows(IRBuilder<> &builder, SmallVector<Value *, 8> rows) {
   const int low[] = {0, 8, 1, 9, 2, 10, 3, 11}, high[] = {4, 12, 5, 13, 6, 14, 7, 15};
   for (unsigned round = 0; round < 3; ++round) {
     SmallVector<Value *, 8> next;
@@ -144,7 +153,6 @@ bool KernelEmitter::emitMatrixMemory(CallInst &call, bool isStore) {
   Type *matrixType = isStore ? call.getArgOperand(0)->getType() : call.getType();
   Type *element = matrixType->getScalarType();
   uint64_t bytes = layout_.getTypeStoreSize(element);
-  auto *rowType = FixedVectorType::get(element, 8);
 
   // Element (r, c) lies at row * r + column * c + start, in elements.
   Value *row, *column, *start;
@@ -180,36 +188,24 @@ bool KernelEmitter::emitMatrixMemory(CallInst &call, bool isStore) {
     return builder_.CreatePtrAdd(base, builder_.CreateMul(index, builder_.getInt64(bytes)));
   };
   bool byRows = isOne(column), byColumns = !byRows && isOne(row);
-  if (byRows && !isStore) { // Loaded where it is needed.
-    waitingLoads_[&call] = {place(start), builder_.CreateMul(row, builder_.getInt64(bytes)), element};
+  if ((byRows || byColumns) && !isStore) { // Loaded where it is needed.
+    Value *pitch = builder_.CreateMul(byRows ? row : column, builder_.getInt64(bytes));
+    waitingLoads_[&call] = {place(start), pitch, element, byColumns};
     return true;
   }
   Value *matrix = isStore ? uniform(call.getArgOperand(0)) : nullptr;
   if (byRows || byColumns) {
-    Value *pitch = byRows ? row : column;
     SmallVector<Value *, 8> rows;
-    if (isStore) {
-      for (Value *piece : piecesOf(matrix))
-        for (unsigned r = 0; r < rowsPerPiece(); ++r)
-          rows.push_back(builder_.slice(piece, r * 8, 8));
-      if (byColumns)
-        rows = transpose(builder_, std::move(rows));
-    }
-    for (unsigned r = 0; r < 8; ++r) {
-      Value *index = builder_.CreateAdd(start, builder_.CreateMul(pitch, builder_.getInt64(r)));
-      if (isStore)
-        builder_.CreateAlignedStore(rows[r], place(index), Align(bytes));
-      else
-        rows.push_back(builder_.CreateAlignedLoad(rowType, place(index), Align(bytes)));
-    }
-    if (isStore)
-      return true;
+    for (Value *piece : piecesOf(matrix))
+      for (unsigned r = 0; r < rowsPerPiece(); ++r)
+        rows.push_back(builder_.slice(piece, r * 8, 8));
     if (byColumns)
-      rows = transpose(builder_, std::move(rows));
-    Pieces pieces;
-    for (unsigned r = 0; r < 8; r += rowsPerPiece())
-      pieces.push_back(builder_.concatenate(ArrayRef(rows).slice(r, rowsPerPiece())));
-    defineUniform(call, matrixOf(pieces));
+      rows = transposeRows(builder_, std::move(rows));
+    for (unsigned r = 0; r < 8; ++r) {
+      Value *index = builder_.CreateAdd(
+          start, builder_.CreateMul(byRows ? row : column, builder_.getInt64(r)));
+      builder_.CreateAlignedStore(rows[r], place(index), Align(bytes));
+    }
     return true;
   }
   if (!isStore)

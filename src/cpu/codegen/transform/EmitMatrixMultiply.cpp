@@ -102,6 +102,43 @@ SmallVector<SideBySide, 2> registersOfRow(unsigned matrices, unsigned registerBy
   return registers;
 }
 
+Function *makeHelper(Function &user, const std::string &name, ArrayRef<Type *> parameters) {
+  auto *type = FunctionType::get(Type::getVoidTy(user.getContext()), parameters, false);
+  auto *function = Function::Create(type, GlobalValue::InternalLinkage, name, *user.getParent());
+  function->addFnAttr(Attribute::NoInline);
+  function->addFnAttr(Attribute::NoUnwind);
+  function->addFnAttr("no-builtins");
+  for (const char *key : {"target-cpu", "target-features", "prefer-vector-width",
+                          "min-legal-vector-width", "frame-pointer"})
+    if (user.hasFnAttribute(key))
+      function->addFnAttr(user.getFnAttribute(key));
+  return function;
+}
+
+/// void (to, from, pitch from row to row): a copy of a matrix as floats, `toPitch` bytes from row to row.
+Function *copyFunction(Function &user, Type *element, bool isTransposed, unsigned toPitch) {
+  std::string name;
+  raw_string_ostream(name) << "pewter_copy_" << *element << (isTransposed ? "_across_" : "_") << toPitch;
+  if (Function *known = user.getParent()->getFunction(name))
+    return known;
+  IRBuilder<> builder(user.getContext());
+  Type *pointer = builder.getPtrTy();
+  Function *function = makeHelper(user, name, {pointer, pointer, builder.getInt64Ty()});
+  builder.SetInsertPoint(BasicBlock::Create(user.getContext(), "entry", function));
+  Pieces rows;
+  for (unsigned row = 0; row < 8; ++row)
+    rows.push_back(loadRow(builder, element,
+                           rowAt(builder, function->getArg(1), function->getArg(2), row)));
+  if (isTransposed)
+    rows = transposeRows(builder, std::move(rows));
+  for (unsigned row = 0; row < 8; ++row)
+    builder.CreateAlignedStore(asFloats(builder, rows[row]),
+                               builder.CreatePtrAdd(function->getArg(0), builder.getInt64(row * toPitch)),
+                               Align(4));
+  builder.CreateRetVoid();
+  return function;
+}
+
 /// The function that takes sums in memory through a chain of products together:
 ///   void (sums..., table, steps, left pitch, right pitch, whether right matrices stand side by side)
 /// There is one for each pair of pitches that are literals: an address with an index would be an instruction
@@ -132,15 +169,7 @@ public:
     Type *pointer = builder_.getPtrTy(), *wide = builder_.getInt64Ty();
     SmallVector<Type *, 12> parameters(matrices_ + 1, pointer);
     parameters.append({wide, wide, wide, builder_.getInt1Ty()});
-    auto *type = FunctionType::get(builder_.getVoidTy(), parameters, false);
-    function_ = Function::Create(type, GlobalValue::InternalLinkage, name, module);
-    function_->addFnAttr(Attribute::NoInline);
-    function_->addFnAttr(Attribute::NoUnwind);
-    function_->addFnAttr("no-builtins");
-    for (const char *key : {"target-cpu", "target-features", "prefer-vector-width",
-                            "min-legal-vector-width", "frame-pointer"})
-      if (user_.hasFnAttribute(key))
-        function_->addFnAttr(user_.getFnAttribute(key));
+    function_ = makeHelper(user_, name, parameters);
     if (!isa<ConstantInt>(leftPitch_))
       leftPitch_ = argument(2);
     if (!isa<ConstantInt>(rightPitch_))
@@ -425,7 +454,7 @@ void KernelEmitter::emitMatrixWork() {
 }
 
 void KernelEmitter::emitChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOperands &operands) {
-  if (matricesStayInMemory_ || products_ > maxInlineProducts(options_.registerBytes)) {
+  if (matricesAreCalls()) {
     // As far as nobody asks for what lies between, and nothing is rounded there.
     const unsigned steps = chains.front().size();
     for (unsigned begin = 0; begin < steps;) {
@@ -464,6 +493,23 @@ void KernelEmitter::emitChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOper
   }
 }
 
+bool KernelEmitter::matricesAreCalls() const {
+  return matricesStayInMemory_ || products_ > maxInlineProducts(options_.registerBytes);
+}
+
+void KernelEmitter::copyWidened(const Value *matrix, const MatrixRows &to, MatrixOperands &operands) {
+  auto waiting = operands.waiting.find(matrix);
+  if (waiting == operands.waiting.end())
+    return storeMatrix(to, widened(piecesOf(uniform(matrix))));
+  const MatrixRows &from = waiting->second;
+  if (!matricesAreCalls())
+    return storeMatrix(to, widened(loadMatrix(from)));
+  unsigned pitch = unsigned(cast<ConstantInt>(to.pitch)->getZExtValue());
+  builder_.CreateCall(copyFunction(target_, from.element, from.isTransposed, pitch),
+                      {to.address, builder_.CreateAddrSpaceCast(from.address, builder_.getPtrTy()),
+                       from.pitch});
+}
+
 /// A copy of a factor as floats.
 KernelEmitter::MatrixRows KernelEmitter::onStack(const Value *matrix, MatrixOperands &operands) {
   auto *real = builder_.getFloatTy();
@@ -473,9 +519,7 @@ KernelEmitter::MatrixRows KernelEmitter::onStack(const Value *matrix, MatrixOper
     if (index == matrixScratch_.size())
       matrixScratch_.push_back(stack(ArrayType::get(real, 64), "matrix"));
     copy = matrixAt(matrixScratch_[index]);
-    auto waiting = operands.waiting.find(matrix);
-    storeMatrix(copy, widened(waiting != operands.waiting.end() ? loadMatrix(waiting->second)
-                                                                : piecesOf(uniform(matrix))));
+    copyWidened(matrix, copy, operands);
   }
   return copy;
 }
@@ -489,9 +533,7 @@ KernelEmitter::MatrixRows KernelEmitter::inPair(const Value *matrix, MatrixOpera
       pairScratch_.push_back(stack(ArrayType::get(builder_.getFloatTy(), 128), "pair"));
     copy = {builder_.CreatePtrAdd(pairScratch_[index / 2], builder_.getInt64(index % 2 * 32)),
             builder_.getInt64(64), builder_.getFloatTy()};
-    auto waiting = operands.waiting.find(matrix);
-    storeMatrix(copy, widened(waiting != operands.waiting.end() ? loadMatrix(waiting->second)
-                                                                : piecesOf(uniform(matrix))));
+    copyWidened(matrix, copy, operands);
   }
   return copy;
 }
@@ -499,7 +541,7 @@ KernelEmitter::MatrixRows KernelEmitter::inPair(const Value *matrix, MatrixOpera
 /// Narrow right matrices that are used once are widened row by row on the way.
 bool KernelEmitter::isReadInPlace(const Value *right, const MatrixOperands &operands) const {
   auto waiting = operands.waiting.find(right);
-  return waiting != operands.waiting.end() &&
+  return waiting != operands.waiting.end() && !waiting->second.isTransposed &&
          (waiting->second.element->isFloatTy() || operands.groups.lookup(right) == 1);
 }
 
@@ -529,7 +571,8 @@ void KernelEmitter::callChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOper
       leftMatrices,
       [&](const Value *matrix) {
         auto waiting = operands.waiting.find(matrix);
-        return waiting != operands.waiting.end() && waiting->second.element->isFloatTy();
+        return waiting != operands.waiting.end() && !waiting->second.isTransposed &&
+               waiting->second.element->isFloatTy();
       },
       [&](const Value *matrix) { return onStack(matrix, operands); });
   auto rights = placesOf(
@@ -615,7 +658,7 @@ void KernelEmitter::multiplyPieces(ArrayRef<CallInst *> step, MutableArrayRef<Pi
   }
   auto waiting = operands.waiting.find(left);
   bool isLeftRead = waiting != operands.waiting.end() &&
-                    (rows == 2 || waiting->second.element->isFloatTy());
+                    (rows == 2 || (!waiting->second.isTransposed && waiting->second.element->isFloatTy()));
   Pieces lefts;
   MatrixRows leftRows;
   if (rows == 2)

@@ -42,6 +42,10 @@ struct ThreadgroupLayout {
   uint64_t size = 0;
 };
 
+/// Eight rows of eight, transposed.
+llvm::SmallVector<llvm::Value *, 8> transposeRows(llvm::IRBuilder<> &builder,
+                                                  llvm::SmallVector<llvm::Value *, 8> rows);
+
 class KernelEmitter {
 public:
   KernelEmitter(const Uniformity &uniformity, const ThreadgroupLayout &threadgroup,
@@ -206,11 +210,12 @@ private:
 
   // --- Matrices (EmitMatrix.cpp, EmitMatrixMultiply.cpp).
   using Pieces = llvm::SmallVector<llvm::Value *, 8>;
-  /// Rows in memory: element (r, c) is at address + r * pitch bytes + c elements.
+  /// Rows in memory: element (r, c) is at address + r * pitch bytes + c elements, or (c, r) is.
   struct MatrixRows {
     llvm::Value *address = nullptr;
     llvm::Value *pitch = nullptr;
     llvm::Type *element = nullptr;
+    bool isTransposed = false;
     bool isLike(const MatrixRows &other) const;
   };
   struct MatrixOperands;
@@ -237,6 +242,8 @@ private:
   void callChains(llvm::ArrayRef<llvm::ArrayRef<llvm::CallInst *>> chains,
                   MatrixOperands &operands);
   MatrixRows onStack(const llvm::Value *matrix, MatrixOperands &operands);
+  void copyWidened(const llvm::Value *matrix, const MatrixRows &to, MatrixOperands &operands);
+  bool matricesAreCalls() const;
   MatrixRows inPair(const llvm::Value *matrix, MatrixOperands &operands);
   bool isReadInPlace(const llvm::Value *right, const MatrixOperands &operands) const;
   void multiplyPieces(llvm::ArrayRef<llvm::CallInst *> step, llvm::MutableArrayRef<Pieces> sums,
