@@ -11,7 +11,9 @@
 // to hide the latency of the multiply-add, and each activation that is loaded serves eight of them. Where
 // a SIMD group's value takes more registers, matmul_<format>_32o32r_2 sums two outputs at a time; the
 // bits are the same.
-// Launch: ceil(outputs / 32) threadgroups of 32 threads; args.rows is the batch rounded up to tiles.
+// Launch: ceil(outputs / 32) x B threadgroups of 32 threads; args.rows is the batch rounded up to tiles, which the
+// B threadgroups of the same outputs share out among them: where a cache holds the activations of a part but not
+// of the whole batch, decoding the weights once for each part costs less than reading activations from afar.
 #include "formats.metal"
 
 constant constexpr uint kTileOutputs = 32, kTileInputs = 64;
@@ -43,13 +45,20 @@ static inline void multiplyRest(threadgroup const float *w, device const float *
   }
 }
 
-/// Walks the batch with the decoded weights of inputs [begin, begin + depth).
+/// The first tile of rows of a threadgroup, and the first that is not its own.
+static inline uint2 tilesOf(constant MatrixArguments &args, uint part, uint parts) {
+  const uint tiles = args.rows / 32u, each = (tiles + parts - 1u) / parts;
+  return uint2(min(part * each, tiles), min((part + 1u) * each, tiles));
+}
+
+/// Walks these tiles with the decoded weights of inputs [begin, begin + depth).
 template <uint kOutputs>
 static inline void multiplyAll(threadgroup const float *tile, device const float *x, device float *y,
-                               constant MatrixArguments &args, uint first, uint begin, uint depth, uint lane) {
+                               constant MatrixArguments &args, uint first, uint2 tiles, uint begin, uint depth,
+                               uint lane) {
   const bool begins = begin == 0u;
   const float scale = begin + depth == args.inputs ? args.scale : 1.0f;
-  for (uint r = 0; r < args.rows / 32u; ++r) {
+  for (uint r = tiles.x; r < tiles.y; ++r) {
     device const float *column = x + (ulong(r) * args.inputs + begin) * 32u + lane;
     device float *out = y + (ulong(r) * args.outputs + first) * 32u + lane;
     for (uint o = 0; o < kTileOutputs; o += kOutputs) {
@@ -64,8 +73,10 @@ static inline void multiplyAll(threadgroup const float *tile, device const float
 
 template <typename Format, uint kOutputs>
 static inline void matmul(device const uchar *weights, device const float *x, device float *y,
-                          constant MatrixArguments &args, threadgroup float *tile, uint group, uint lane) {
-  const uint first = group * kTileOutputs;
+                          constant MatrixArguments &args, threadgroup float *tile, uint2 place, uint2 grid,
+                          uint lane) {
+  const uint first = place.x * kTileOutputs;
+  const uint2 tiles = tilesOf(args, place.y, grid.y);
   for (uint begin = 0; begin < args.inputs; begin += kTileInputs) {
     const uint depth = min(kTileInputs, args.inputs - begin);
     for (uint o = 0; o < kTileOutputs; ++o) {
@@ -77,7 +88,7 @@ static inline void matmul(device const uchar *weights, device const float *x, de
       }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    multiplyAll<kOutputs>(tile, x, y, args, first, begin, depth, lane);
+    multiplyAll<kOutputs>(tile, x, y, args, first, tiles, begin, depth, lane);
     simdgroup_barrier(mem_flags::mem_threadgroup);
   }
 }
@@ -86,9 +97,10 @@ static inline void matmul(device const uchar *weights, device const float *x, de
   kernel void name(                                                                                  \
       device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],                \
       device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],                   \
-      uint group [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]]) {        \
+      uint2 place [[threadgroup_position_in_grid]], uint2 grid [[threadgroups_per_grid]],            \
+      uint lane [[thread_index_in_simdgroup]]) {                                                     \
     threadgroup float tile[kTileOutputs * kTileInputs];                                              \
-    matmul<Format, kOutputs>(weights, x, y, args, tile, group, lane);                                \
+    matmul<Format, kOutputs>(weights, x, y, args, tile, place, grid, lane);                          \
   }
 #define MATMUL(format, Format)                                                                       \
   MATMUL_SHAPE(matmul_##format##_32o32r, Format, 8) MATMUL_SHAPE(matmul_##format##_32o32r_2, Format, 2)
@@ -108,8 +120,9 @@ MATMUL(q6_k, FormatQ6_K)
 template <uint kOutputs>
 static inline void matmulNvfp4(device const uchar *weights, device const uchar *scales, device const float *x,
                                device float *y, constant MatrixArguments &args, threadgroup float *tile,
-                               uint group, uint lane) {
-  const uint first = group * kTileOutputs;
+                               uint2 place, uint2 grid, uint lane) {
+  const uint first = place.x * kTileOutputs;
+  const uint2 tiles = tilesOf(args, place.y, grid.y);
   for (uint begin = 0; begin < args.inputs; begin += kTileInputs) {
     const uint depth = min(kTileInputs, args.inputs - begin);
     for (uint o = 0; o < kTileOutputs; ++o) {
@@ -123,7 +136,7 @@ static inline void matmulNvfp4(device const uchar *weights, device const uchar *
       }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    multiplyAll<kOutputs>(tile, x, y, args, first, begin, depth, lane);
+    multiplyAll<kOutputs>(tile, x, y, args, first, tiles, begin, depth, lane);
     simdgroup_barrier(mem_flags::mem_threadgroup);
   }
 }
@@ -131,10 +144,11 @@ static inline void matmulNvfp4(device const uchar *weights, device const uchar *
   kernel void name(device const uchar *weights [[buffer(0)]], device const float *x [[buffer(1)]],   \
                    device float *y [[buffer(2)]], constant MatrixArguments &args [[buffer(3)]],      \
                    device const uchar *scales [[buffer(4)]],                                         \
-                   uint group [[threadgroup_position_in_grid]],                                      \
+                   uint2 place [[threadgroup_position_in_grid]],                                     \
+                   uint2 grid [[threadgroups_per_grid]],                                             \
                    uint lane [[thread_index_in_simdgroup]]) {                                        \
     threadgroup float tile[kTileOutputs * kTileInputs];                                              \
-    matmulNvfp4<kOutputs>(weights, scales, x, y, args, tile, group, lane);                           \
+    matmulNvfp4<kOutputs>(weights, scales, x, y, args, tile, place, grid, lane);                     \
   }
 MATMUL_NVFP4(matmul_nvfp4_32o32r, 8)
 MATMUL_NVFP4(matmul_nvfp4_32o32r_2, 2)

@@ -112,6 +112,8 @@ Result<void> Engine::buildKernels() {
   kernels_.attendTiles = get("attention_tiles_" + kv);
   for (TensorType type : weights_->matrixTypes())
     kernels_.matmul[type] = get(matmulName(type));
+  // The activations of four tiles fit a processor's second cache, 2,048 wide.
+  kernels_.matmulTiles = context_->geometry() == Geometry::Cpu ? 4 : kPrefillRows / 32;
   for (TensorType type : weights_->matrixTypes())
     kernels_.matvec[type] = {get(matvecName(type)), shape.rows * shape.simdgroups, 32 * shape.simdgroups};
   return {};

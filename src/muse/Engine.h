@@ -51,6 +51,7 @@ struct Kernels {
       *rotateTiles, *kvStage, *kvPublish, *attendTiles;
   std::unordered_map<TensorType, MatvecKernel> matvec;
   std::unordered_map<TensorType, const Kernel *> matmul;
+  uint32_t matmulTiles = 1; ///< Tiles of rows that a threadgroup of a matmul walks at most.
 };
 
 /// Activations of a prefill chunk, in tiles of 32 rows (kernels/prefill_matmul.metal): [stride / 32][width][32].

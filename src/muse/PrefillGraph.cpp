@@ -17,7 +17,8 @@ View at(const NS::SharedPtr<MTL::Buffer> &buffer) { return {buffer.get(), 0}; }
 void PrefillGraph::matmul(const Matrix &m, const NS::SharedPtr<MTL::Buffer> &x,
                           const NS::SharedPtr<MTL::Buffer> &y) {
   MatrixArguments args{m.inputs, m.outputs, m.rowBytes, b_.stride, m.scale};
-  MTL::Size grid((m.outputs + kMatmulOutputs - 1) / kMatmulOutputs, 1, 1);
+  const uint32_t tiles = b_.stride / 32, parts = std::max(1u, (tiles + k_.matmulTiles - 1) / k_.matmulTiles);
+  MTL::Size grid((m.outputs + kMatmulOutputs - 1) / kMatmulOutputs, parts, 1);
   const Kernel &kernel = *k_.matmul.at(m.type);
   if (m.scales.buffer)
     e_.dispatchWithTail(kernel, {m.data, at(x), at(y)}, args, m.scales, grid, 32);
