@@ -16,6 +16,8 @@
 #include "cpu/codegen/target/Target.h"
 #include "cpu/codegen/target/LinkBlob.h"
 #include "cpu/codegen/target/LowerArithmetic.h"
+#include "cpu/codegen/target/SpreadElements.h"
+#include "cpu/codegen/target/TabulateCodes.h"
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/IR/InstIterator.h>
@@ -162,6 +164,12 @@ Result<llvm::SmallVector<char, 0>> emit(llvm::Module &module, TargetKind kind,
   PEWTER_TRY(auto machine, createTargetMachine(kind, level));
   if (module.getTargetTriple() != machine->getTargetTriple())
     PEWTER_TRY_VOID(retarget(module, *machine, kind));
+  if (kind == TargetKind::CpuAvx512)
+    for (llvm::Function &function : module)
+      if (!function.isDeclaration()) {
+        tabulateCodes(function);
+        spreadElements(function); // Tables have scales spread over them.
+      }
   lowerArithmetic(module, arithmeticSupport(kind));
 
   llvm::SmallVector<char, 0> out;
