@@ -441,12 +441,15 @@ unsigned insertPrefetches(Function &kernel, const air::KernelReflection &reflect
   }
   Slopes overGroups(kernel, reflection, loops, Step::Threadgroup);
   Slopes overSimdgroups(kernel, reflection, loops, Step::Simdgroup);
-  // Where SIMD groups go over the rows of one stream, what they share is small and comes round again.
-  SmallPtrSet<const Loop *, 4> rowLoops;
+  // Where SIMD groups or threadgroups go over the rows of one stream, what they share is small and comes
+  // round again.
+  SmallPtrSet<const Loop *, 4> rowLoops, groupLoops;
+  auto isPitch = [](const Slope &slope) { return slope.value && !isa<ConstantInt>(slope.value); };
   for (LoadInst *load : streams) {
-    Slope slope = overSimdgroups.of(load->getPointerOperand());
-    if (slope.value && !isa<ConstantInt>(slope.value))
+    if (isPitch(overSimdgroups.of(load->getPointerOperand())))
       rowLoops.insert(loops.getLoopFor(load->getParent()));
+    if (isPitch(overGroups.of(load->getPointerOperand())))
+      groupLoops.insert(loops.getLoopFor(load->getParent()));
   }
   // What one loop has asked for the next one need not: it reads the same data again.
   MapVector<std::pair<const Value *, const Value *>, const Loop *> asked;
@@ -462,7 +465,8 @@ unsigned insertPrefetches(Function &kernel, const air::KernelReflection &reflect
     Value *pointer = load->getPointerOperand();
     Slope group = overGroups.of(pointer), simdgroup = overSimdgroups.of(pointer);
     const Loop *loop = loops.getLoopFor(load->getParent());
-    if (simdgroup.isZero() && rowLoops.contains(loop))
+    if ((simdgroup.isZero() && rowLoops.contains(loop)) ||
+        (group.isZero() && !isPitch(simdgroup) && groupLoops.contains(loop)))
       continue;
     if (isSweep(*load, simdgroup))
       continue;

@@ -176,6 +176,26 @@ TEST(InsertPrefetches, WhatSimdgroupsShareBesideTheirRowsIsNotPrefetched) {
   EXPECT_EQ(Prefetched(rowTimesVector("group")).count, 2u);
 }
 
+TEST(InsertPrefetches, WhatThreadgroupsShareBesideTheirRowsIsNotPrefetched) {
+  // Each SIMD group has a kilobyte of both in turn; only the row depends on the threadgroup.
+  std::string own = "  %part = zext i32 %sg to i64\n  %offset = shl i64 %part, 10\n"
+                    "  %r = getelementptr i8, ptr addrspace(1) %row, i64 %offset\n"
+                    "  %x = getelementptr i8, ptr addrspace(1) %q, i64 %offset\n"
+                    "  br label %loop\nloop:\n"
+                    "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n"
+                    "  %pb = getelementptr float, ptr addrspace(1) %x, i64 %i\n"
+                    "  %b = load float, ptr addrspace(1) %pb\n"
+                    "  %pa = getelementptr i8, ptr addrspace(1) %r, i64 %i\n"
+                    "  %a = load i8, ptr addrspace(1) %pa\n"
+                    "  %next = add nuw nsw i64 %i, 1\n"
+                    "  %more = icmp ult i64 %next, 64\n"
+                    "  br i1 %more, label %loop, label %end\nend:\n  ret void\n";
+  EXPECT_EQ(Prefetched("  %g = zext i32 %group to i64\n"
+                       "  %start = mul i64 %g, %pitch\n"
+                       "  %row = getelementptr i8, ptr addrspace(1) %p, i64 %start\n" + own).count,
+            1u);
+}
+
 TEST(InsertPrefetches, ASweepOfTheThreadgroupWithoutGapsIsNotPrefetched) {
   for (const char *thread : {"thread", "lane"}) {
     Prefetched kernel("  %g = zext i32 %group to i64\n"
