@@ -201,6 +201,54 @@ TEST(CollectiveOperations, ThreadgroupMemoryAndBarrier) {
               [](uint32_t i) { return 95 - i; });
 }
 
+/// Literal conditions leave the first lane of each SIMD group, of which a loaded value takes some, and the
+/// first SIMD group.
+TEST(CollectiveOperations, FewLanesStore) {
+  expectWords(oneGroup(R"(
+  %i = zext i32 %index to i64
+  %mine = getelementptr [128 x i32], ptr addrspace(3) @shared, i64 0, i64 %i
+  store i32 %index, ptr addrspace(3) %mine, align 4
+  call void @air.wg.barrier(i32 2, i32 1) #0
+  %own = and i32 %index, 31
+  %simd = lshr i32 %index, 5
+  %n = zext i32 %simd to i64
+  %l = zext i32 %own to i64
+  %slot = getelementptr [4 x i32], ptr addrspace(3) @slots, i64 0, i64 %n
+  %copy = getelementptr [32 x i32], ptr addrspace(3) @copies, i64 0, i64 %l
+  %isFirst = icmp eq i32 %own, 0
+  br i1 %isFirst, label %first, label %others
+first:
+  store i32 5, ptr addrspace(3) %slot, align 4
+  %loaded = load i32, ptr addrspace(3) %mine, align 4
+  %isWanted = icmp ne i32 %loaded, 64
+  br i1 %isWanted, label %wanted, label %others
+wanted:
+  %thousands = mul i32 %loaded, 1000
+  store i32 %thousands, ptr addrspace(3) %slot, align 4
+  br label %others
+others:
+  %isFront = icmp ult i32 %index, 32
+  br i1 %isFront, label %front, label %meet
+front:
+  %seven = mul i32 %index, 7
+  store i32 %seven, ptr addrspace(3) %copy, align 4
+  br label %meet
+meet:
+  call void @air.wg.barrier(i32 2, i32 1) #0
+  %a = load i32, ptr addrspace(3) %slot, align 4
+  %b = load i32, ptr addrspace(3) %copy, align 4
+  %result = add i32 %a, %b)",
+                       "@shared = internal addrspace(3) global [128 x i32] undef, align 4\n"
+                       "@slots = internal addrspace(3) global [4 x i32] undef, align 4\n"
+                       "@copies = internal addrspace(3) global [32 x i32] undef, align 4\n"
+                       "declare void @air.wg.barrier(i32, i32) #0",
+                       128),
+              [](uint32_t i) {
+                uint32_t first = i & ~31u;
+                return (first == 64 ? 5 : first * 1000) + (i & 31) * 7;
+              });
+}
+
 TEST(CollectiveOperations, BarrierNotReachedByAllIsAnError) {
   KernelCase test = oneGroup(R"(
   %first = icmp ult i32 %index, 32

@@ -85,12 +85,39 @@ void KernelEmitter::findFastBlocks() {
   }
 }
 
+// Literal conditions such as lane == 0 leave few lanes, whatever the masks of a run are.
+void KernelEmitter::findReachableLanes() {
+  const ControlDivergence &control = uniformity_.control();
+  APInt all = APInt::getAllOnes(lanes());
+  for (BasicBlock *block : control.order()) {
+    APInt arriving = pred_empty(block) ? all : APInt::getZero(lanes());
+    for (BasicBlock *previous : predecessors(block)) {
+      auto before = reachableLanes_.find(previous);
+      APInt coming = before != reachableLanes_.end() ? before->second : all; // A loop's end.
+      auto *branch = dyn_cast<BranchInst>(previous->getTerminator());
+      if (branch && branch->isConditional() && branch->getSuccessor(0) != branch->getSuccessor(1)) {
+        const Shape &shape = uniformity_.shapeOf(branch->getCondition())[0];
+        if (shape.constant) {
+          LanePattern literals = literalsOf(shape, lanes());
+          bool wanted = branch->getSuccessor(0) == block;
+          for (unsigned lane = 0; lane < lanes(); ++lane)
+            if ((literals[lane] & 1) != wanted)
+              coming.clearBit(lane);
+        }
+      }
+      arriving |= coming;
+    }
+    reachableLanes_.insert({block, arriving});
+  }
+}
+
 Result<void> KernelEmitter::emit(const Launch &launch, BasicBlock *start, BasicBlock *done) {
   launch_ = &launch;
   done_ = done;
   const ControlDivergence &control = uniformity_.control();
   PEWTER_TRY_VOID(findRegions());
   findFastBlocks();
+  findReachableLanes();
   countMatrices();
 
   builder_.SetInsertPoint(start);

@@ -486,7 +486,7 @@ bool KernelEmitter::storePattern(const LanePart &pointer, const Access &access,
     return true;
   }
   if (!full)
-    return false;
+    return storeFewLanes(pointer, access, values);
   // Constant places: runs of neighbours, else one store a lane, of all its components.
   Value *wide = builder_.interleave(values);
   if (storeRuns(pointer, access, wide))
@@ -499,6 +499,47 @@ bool KernelEmitter::storePattern(const LanePart &pointer, const Access &access,
                          : builder_.slice(wide, lane * access.count, access.count);
     builder_.CreateAlignedStore(own, place, access.alignment);
   }
+  return true;
+}
+
+/// Where a literal condition leaves few lanes, or one run of lanes at neighbouring places, of which the
+/// mask takes some or all. A lane that it leaves out stores to a place of its own.
+bool KernelEmitter::storeFewLanes(const LanePart &pointer, const Access &access,
+                                  ArrayRef<Value *> values) {
+  constexpr unsigned kFew = 8;
+  const APInt &reachable = reachableLanes_.find(block_)->second;
+  unsigned count = reachable.popcount();
+  if (count == 0 || count == lanes())
+    return false;
+  if (count <= kFew) {
+    Value *bits = builder_.bits(mask_);
+    for (unsigned lane = 0; lane < lanes(); ++lane) {
+      if (!reachable[lane])
+        continue;
+      Value *isLive = builder_.CreateTrunc(builder_.CreateLShr(bits, lane), builder_.getInt1Ty());
+      for (unsigned i = 0; i < access.count; ++i) {
+        Value *place = builder_.CreatePtrAdd(
+            pointer.scalar,
+            builder_.getInt64(uint64_t(pointer.shape.at(lane)) + i * access.bytes));
+        Value *nowhere = builder_.CreateAddrSpaceCast(stack(access.element, "unused"),
+                                                      place->getType());
+        builder_.CreateAlignedStore(builder_.CreateExtractElement(values[i], lane),
+                                    builder_.CreateSelect(isLive, place, nowhere), access.alignment);
+      }
+    }
+    return true;
+  }
+  unsigned first = reachable.countr_zero();
+  if (access.count != 1 || access.bytes < 4 || !isPowerOf2_32(count) ||
+      !reachable.lshr(first).isMask(count))
+    return false;
+  for (unsigned i = 1; i < count; ++i)
+    if (pointer.shape.at(first + i) != pointer.shape.at(first) + int64_t(i * access.bytes))
+      return false;
+  builder_.CreateMaskedStore(
+      builder_.slice(values[0], first, count),
+      builder_.CreatePtrAdd(pointer.scalar, builder_.getInt64(uint64_t(pointer.shape.at(first)))),
+      access.alignment, builder_.slice(builder_.vector(mask_), first, count));
   return true;
 }
 

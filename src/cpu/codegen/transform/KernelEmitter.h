@@ -103,6 +103,7 @@ private:
   enum class Copy { Unmasked, Fast, Chain };
   Result<void> findRegions();
   void findFastBlocks();
+  void findReachableLanes();
   void emitBlock(llvm::BasicBlock *block, Copy copy);
   void emitChainEntry(llvm::BasicBlock *block);
   void emitBody(llvm::BasicBlock *block);
@@ -173,6 +174,8 @@ private:
                   llvm::ArrayRef<llvm::Value *> values);
   bool storePattern(const LanePart &pointer, const Access &access,
                     llvm::ArrayRef<llvm::Value *> values);
+  bool storeFewLanes(const LanePart &pointer, const Access &access,
+                     llvm::ArrayRef<llvm::Value *> values);
   llvm::Value *asRecords(llvm::Value *wide, const Access &access);
   bool storeRuns(const LanePart &pointer, const Access &access, llvm::Value *wide);
   void scatter(const LanePart &pointer, const Access &access,
@@ -274,6 +277,7 @@ private:
   std::vector<Region> regions_;
   llvm::DenseMap<const llvm::BasicBlock *, unsigned> regionOf_;
   llvm::DenseSet<const llvm::BasicBlock *> fastBlocks_;
+  llvm::DenseMap<const llvm::BasicBlock *, llvm::APInt> reachableLanes_; ///< No other lane gets there.
   llvm::DenseMap<const llvm::BasicBlock *, llvm::BasicBlock *> labels_, fastLabels_;
   llvm::DenseMap<const llvm::BasicBlock *, llvm::AllocaInst *> maskSlots_;
   llvm::DenseMap<const llvm::BasicBlock *, llvm::BasicBlock *> chainNexts_;
