@@ -56,7 +56,7 @@ Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Context> context,
 
 Result<void> Engine::buildKernels() {
   if (options_.matvec.empty())
-    options_.matvec = context_->geometry() == Geometry::Cpu ? "1r1s" : "4r2s";
+    options_.matvec = context_->geometry() == Geometry::Cpu ? "2r1s" : "4r2s";
   PEWTER_TRY(MatvecShape shape, shapeOf(options_.matvec));
   std::string kv = options_.kv == KvType::F16 ? "f16" : "f32";
   std::string embedding = "embedding_" + formatName(weights_->embedding.type);
