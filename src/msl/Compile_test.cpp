@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "air/Metallib.h"
 #include "msl/TestCompile.h"
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <map>
 
 namespace pewter::msl {
 namespace {
@@ -235,6 +238,91 @@ kernel void k(device int *out [[buffer(0)]], device Array<int, 4> &d [[buffer(1)
   llvm::raw_string_ostream(text) << *compiled->modules.front();
   EXPECT_NE(text.find("store i32 101113"), std::string::npos) << text;
   EXPECT_NE(text.find("store i32 20202122"), std::string::npos) << text;
+}
+
+// Files for renderers hold kernels beside functions of other stages, which are parsed and listed.
+TEST(Compile, ListsFunctionsOfOtherStages) {
+  compiler::SourceRequest request;
+  request.source = R"(#include <metal_stdlib>
+using namespace metal;
+struct Vertex { float3 position [[attribute(0)]]; };
+struct Varying {
+  float4 position [[position]];
+  float2 uv [[user(place)]];
+  uint flags [[flat]];
+};
+struct Pixel { half4 color [[color(0)]]; float depth [[depth(any)]]; };
+static float slope(float x) { return dfdx(x) + dfdy(x) + fwidth(x); }
+vertex Varying placed(Vertex in [[stage_in]], constant float4x4 &m [[buffer(1)]], uint i [[vertex_id]]) {
+  return {m * float4(in.position, 1), float2(in.position.xy), i};
+}
+[[early_fragment_tests]] fragment Pixel shaded(Varying in [[stage_in]], texture2d<half> image [[texture(0)]],
+                                               sampler s [[sampler(0)]], bool front [[front_facing]]) {
+  if (!front || slope(in.uv.x) > image.calculate_clamped_lod(s, in.uv))
+    discard_fragment();
+  return {image.sample(s, in.uv) * half(fwidth(in.uv).x), in.position.z};
+}
+template <class T> fragment vec<T, 4> plain(Varying in [[stage_in]]) { return vec<T, 4>(in.flags); }
+template [[host_name("plain_half")]] fragment half4 plain<half>(Varying);
+struct Tile { half4 color [[color(0)]]; };
+kernel void tile(imageblock<Tile, imageblock_layout_implicit> pixels, ushort2 at [[thread_position_in_threadgroup]]) {
+  Tile t = pixels.read(at);
+  t.color.a = 1;
+  pixels.write(t, at);
+}
+kernel void doubled(device float *a, uint i [[thread_position_in_grid]]) { a[i] *= 2; }
+)";
+  const auto image = compileSource(request);
+  ASSERT_TRUE(image.has_value()) << image.error().message();
+  EXPECT_THAT(image->diagnostics, HasSubstr("'tile' is a function for tiles"));
+  const auto library = air::readMetallib(image->metallib);
+  ASSERT_TRUE(library.has_value());
+  std::map<std::string, air::MetallibFunctionKind> kinds;
+  for (const air::MetallibFunction &function : library->functions)
+    kinds[function.name] = function.kind;
+  EXPECT_THAT(kinds, testing::UnorderedElementsAre(
+                         testing::Pair("placed", air::MetallibFunctionKind::Vertex),
+                         testing::Pair("shaded", air::MetallibFunctionKind::Fragment),
+                         testing::Pair("plain_half", air::MetallibFunctionKind::Fragment),
+                         testing::Pair("doubled", air::MetallibFunctionKind::Kernel)));
+}
+
+TEST(Compile, RefusesWhatOnlyFragmentFunctionsCall) {
+  const auto compiled = compileForTest(R"(#include <metal_stdlib>
+float slope(float x) { return metal::dfdx(x); }
+kernel void k(device float *a, uint i [[thread_position_in_grid]]) { a[i] = slope(a[i]); }
+)");
+  EXPECT_FALSE(compiled->ok);
+  EXPECT_THAT(compiled->diagnostics, HasSubstr("kernel 'k' calls 'dfdx', which only fragment functions can"));
+}
+
+TEST(Compile, CastsBetweenHalfAndBfloat) {
+  const auto compiled = compileForTest(R"(#include <metal_stdlib>
+using namespace metal;
+template <class To, class From> To cast(From x) { return (To)x; }
+kernel void k(device half *h, device bfloat *b, uint i [[thread_position_in_grid]]) {
+  h[i] = (half)b[i] + static_cast<half>(b[i + 1]) + half(b[i + 2]) + cast<half>(b[i + 3]);
+  b[i] = (bfloat)-h[i] + bfloat(h[i + 1]);
+  *reinterpret_cast<device half4 *>(h) = (half4)bfloat4(b[i]);
+}
+)");
+  ASSERT_TRUE(compiled->ok) << compiled->diagnostics;
+}
+
+TEST(Compile, InlinesLongChainsOfCallsAndRefusesEndlessOnes) {
+  const auto chain = [](unsigned depth, const char *step) {
+    std::string source = "#include <metal_stdlib>\nint f0(int x, device int *a) { return a[x]; }\n";
+    for (unsigned i = 1; i <= depth; ++i)
+      source += fmt::format(fmt::runtime(step), i, i - 1);
+    return source + fmt::format("kernel void k(device int *a) {{ a[0] = f{}(a[1], a); }}\n", depth);
+  };
+  const auto deep = compileForTest(
+      chain(300, "int f{0}(int x, device int *a) {{ return f{1}(x ^ a[x], a); }}\n"));
+  EXPECT_TRUE(deep->ok) << deep->diagnostics;
+  const auto endless = compileForTest(
+      chain(40, "int f{0}(int x, device int *a) {{ return f{1}(x ^ a[x], a) + f{1}(a[x + 1], a); }}\n"));
+  EXPECT_FALSE(endless->ok);
+  EXPECT_THAT(endless->diagnostics, HasSubstr("instructions with the functions that it calls"));
 }
 
 } // namespace

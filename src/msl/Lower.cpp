@@ -5,8 +5,8 @@
 //   2. Function constants take their shape while each load still names its variable.
 //   3. Threadgroup variables lose initialisers, guards and linkage that AIR does not have.
 //   4. Conversions to integers saturate before anything can call them poison.
-//   5. Entry points, then everything else is internal and always inlined: a function that takes a
-//      generic pointer (`this`, a reference) has no meaning in AIR on its own.
+//   5. Entry points, then every call is inlined: a function that takes a generic pointer (`this`, a
+//      reference) has no meaning in AIR on its own.
 //   6. Per kernel: SROA, InferAddressSpaces and a little cleaning, then its own module.
 // Full optimisation belongs to the pipeline stage, when function constants are known.
 //
@@ -14,9 +14,11 @@
 #include "msl/Lower.h"
 #include "msl/EntryPoints.h"
 #include "msl/FunctionConstants.h"
+#include "msl/InlineCalls.h"
 #include "msl/KernelModule.h"
 #include "msl/Logs.h"
 #include "msl/Textures.h"
+#include "msl/frontend/AirTarget.h"
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/InstIterator.h>
@@ -24,8 +26,6 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/Transforms/IPO/AlwaysInliner.h>
-#include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/InferAddressSpaces.h>
@@ -155,7 +155,6 @@ void internalize(Module &module, const std::set<Function *> &entries) {
     function.setVisibility(GlobalValue::DefaultVisibility);
     function.removeFnAttr(Attribute::NoInline);
     function.removeFnAttr(Attribute::OptimizeNone);
-    function.addFnAttr(Attribute::AlwaysInline);
   }
   for (GlobalVariable &global : module.globals())
     if (global.hasInitializer() && !global.getName().starts_with("llvm.")) {
@@ -180,6 +179,12 @@ public:
     builder_.registerFunctionAnalyses(functions_);
     builder_.registerLoopAnalyses(loops_);
     builder_.crossRegisterProxies(loops_, functions_, groups_, modules_);
+    tailCalls_.addPass(SROAPass(SROAOptions::ModifyCFG));
+    tailCalls_.addPass(SimplifyCFGPass());
+    tailCalls_.addPass(TailCallElimPass());
+    helpers_.addPass(SROAPass(SROAOptions::ModifyCFG));
+    helpers_.addPass(EarlyCSEPass());
+    helpers_.addPass(SimplifyCFGPass());
     cleaning_.addPass(SROAPass(SROAOptions::ModifyCFG));
     cleaning_.addPass(InferAddressSpacesPass(0));
     cleaning_.addPass(EarlyCSEPass());
@@ -187,38 +192,27 @@ public:
     // A function constant that only dead code reads is not one of the kernel's.
     cleaning_.addPass(ADCEPass());
   }
-  void inlineAll(Module &module) {
-    ModulePassManager manager;
-    manager.addPass(GlobalDCEPass());
-    manager.addPass(AlwaysInlinerPass(/*InsertLifetime=*/false));
-    manager.run(module, modules_);
-    modules_.clear();
-    functions_.clear();
-  }
   /// Functions that end by calling themselves become loops; other recursion stays, and is refused later.
   void loopTailCalls(Module &module) {
-    FunctionPassManager manager;
-    manager.addPass(SROAPass(SROAOptions::ModifyCFG));
-    manager.addPass(SimplifyCFGPass());
-    manager.addPass(TailCallElimPass());
     for (Function &function : module)
-      if (callsItself(function)) {
-        manager.run(function, functions_);
-        functions_.clear(function, function.getName());
-      }
+      if (callsItself(function))
+        run(tailCalls_, function);
   }
-  void clean(Function &function) {
-    cleaning_.run(function, functions_);
+  void clean(Function &function) { run(cleaning_, function); }
+  void cleanHelper(Function &function) { run(helpers_, function); }
+
+private:
+  void run(FunctionPassManager &manager, Function &function) {
+    manager.run(function, functions_);
     functions_.clear(function, function.getName());
   }
 
-private:
   LoopAnalysisManager loops_;
   FunctionAnalysisManager functions_;
   CGSCCAnalysisManager groups_;
   ModuleAnalysisManager modules_;
   PassBuilder builder_;
-  FunctionPassManager cleaning_;
+  FunctionPassManager tailCalls_, helpers_, cleaning_;
 };
 
 const Function *calledHelper(const Function &function) {
@@ -229,6 +223,23 @@ const Function *calledHelper(const Function &function) {
   return nullptr;
 }
 
+/// What a kernel calls that only a fragment function can; "" for nothing.
+StringRef fragmentCall(const Function &function) {
+  for (const Instruction &instruction : instructions(function))
+    if (const auto *call = dyn_cast<CallBase>(&instruction))
+      if (const Function *callee = call->getCalledFunction()) {
+        StringRef name = callee->getName();
+        if (!name.consume_front("air."))
+          continue;
+        name = name.split('.').first;
+        if (is_contained({"dfdx", "dfdy", "fwidth", "discard_fragment", "get_num_samples",
+                          "get_sample_position", "calculate_clamped_lod", "calculate_unclamped_lod"},
+                         name))
+          return name;
+      }
+  return "";
+}
+
 Bytes bitcodeOf(const Module &module) {
   SmallVector<char, 0> buffer;
   raw_svector_ostream stream(buffer);
@@ -237,9 +248,22 @@ Bytes bitcodeOf(const Module &module) {
   return Bytes(data, data + buffer.size());
 }
 
+LoweredFunction bodiless(const GraphicsEntry &entry, LLVMContext &context) {
+  Module module(entry.name, context);
+  module.setTargetTriple(Triple(kAirTriple));
+  module.setDataLayout(kAirDataLayout);
+  Function::Create(FunctionType::get(Type::getVoidTy(context), false),
+                   GlobalValue::ExternalLinkage, entry.name, module);
+  LoweredFunction result;
+  result.reflection.name = entry.name;
+  result.bitcode = bitcodeOf(module);
+  result.kind = entry.kind;
+  return result;
+}
+
 } // namespace
 
-Result<std::vector<LoweredKernel>> lower(std::unique_ptr<Module> module, KernelTable table,
+Result<std::vector<LoweredFunction>> lower(std::unique_ptr<Module> module, KernelTable table,
                                          const compiler::SourceRequest &request) {
   dropAnnotations(*module);
   dropRestrict(*module);
@@ -251,29 +275,28 @@ Result<std::vector<LoweredKernel>> lower(std::unique_ptr<Module> module, KernelT
   saturateConversions(*module);
   relaxConvergence(*module);
 
+  // Values have no names (Compile.cpp), except what a reader of the kernel looks for.
   std::vector<Function *> entries;
+  module->getContext().setDiscardValueNames(false);
   for (const KernelEntry &kernel : table.kernels) {
     PEWTER_TRY(Function * entry, makeEntryPoint(*module, kernel));
     entries.push_back(entry);
   }
-  std::set<Function *> kept(entries.begin(), entries.end());
-  for (const StaticInitializer &initializer : shape.initializers)
-    kept.insert(initializer.function);
-  internalize(*module, kept);
-  for (const StaticInitializer &initializer : shape.initializers) {
-    // External until taken apart, so that nothing removes them as unused.
-    initializer.function->setLinkage(GlobalValue::ExternalLinkage);
-    initializer.function->setComdat(nullptr);
-  }
+  module->getContext().setDiscardValueNames(true);
+  internalize(*module, {entries.begin(), entries.end()});
 
   Passes passes;
   passes.loopTailCalls(*module);
-  passes.inlineAll(*module);
+  std::vector<Function *> roots = entries;
+  for (const StaticInitializer &initializer : shape.initializers)
+    roots.push_back(initializer.function);
+  PEWTER_TRY_VOID(
+      inlineCalls(roots, [&](Function &function) { passes.cleanHelper(function); }));
   for (const StaticInitializer &initializer : shape.initializers)
     passes.clean(*initializer.function);
   readInitializers(shape);
 
-  std::vector<LoweredKernel> lowered;
+  std::vector<LoweredFunction> lowered;
   for (size_t i = 0; i < entries.size(); ++i) {
     const KernelEntry &kernel = table.kernels[i];
     if (const Function *helper = calledHelper(*entries[i]))
@@ -282,6 +305,10 @@ Result<std::vector<LoweredKernel>> lower(std::unique_ptr<Module> module, KernelT
                   "Metal does not allow\n",
                   kernel.reflection.name, demangle(helper->getName().str()));
     passes.clean(*entries[i]);
+    if (const StringRef name = fragmentCall(*entries[i]); !name.empty())
+      return fail(ErrorKind::Compile,
+                  "error: kernel '{}' calls '{}', which only fragment functions can\n",
+                  kernel.reflection.name, name.str());
     PEWTER_TRY_VOID(shapeLogs(*entries[i], request.enableLogging));
     KernelModule made = extractKernel(*entries[i], kernel, shape, request);
     makeSamplerStates(*made.module);
@@ -290,10 +317,13 @@ Result<std::vector<LoweredKernel>> lower(std::unique_ptr<Module> module, KernelT
     if (verifyModule(*made.module, &stream))
       return fail(ErrorKind::Internal, "Kernel \"{}\" is not valid LLVM IR: {}",
                   kernel.reflection.name, broken);
-    LoweredKernel result{kernel.reflection, bitcodeOf(*made.module)};
+    LoweredFunction result{kernel.reflection, bitcodeOf(*made.module),
+                           air::MetallibFunctionKind::Kernel};
     result.reflection.constants = std::move(made.constants);
     lowered.push_back(std::move(result));
   }
+  for (const GraphicsEntry &entry : table.graphics)
+    lowered.push_back(bodiless(entry, module->getContext()));
   return lowered;
 }
 

@@ -12,13 +12,15 @@
 
 namespace pewter::msl {
 
-struct LoweredKernel {
+struct LoweredFunction {
   air::KernelReflection reflection; ///< With the function constants that the kernel depends on.
-  Bytes bitcode;                    ///< Raw LLVM bitcode of the kernel's own module.
+  Bytes bitcode;                    ///< Raw LLVM bitcode of the function's own module.
+  air::MetallibFunctionKind kind = air::MetallibFunctionKind::Kernel;
 };
 
-/// Takes the module apart; kernels come in table order.
-Result<std::vector<LoweredKernel>> lower(std::unique_ptr<llvm::Module> module, KernelTable kernels,
+/// Takes the module apart; functions come in table order, kernels first. Those of other stages are names
+/// without a body.
+Result<std::vector<LoweredFunction>> lower(std::unique_ptr<llvm::Module> module, KernelTable kernels,
                                          const compiler::SourceRequest &request);
 
 } // namespace pewter::msl

@@ -6,19 +6,20 @@
 
 namespace pewter::msl {
 
-Result<Bytes> packLibrary(const std::vector<LoweredKernel> &kernels,
+Result<Bytes> packLibrary(const std::vector<LoweredFunction> &functions,
                           const compiler::SourceRequest &request) {
   air::Metallib library;
   library.madeByPewter = true;
-  for (const LoweredKernel &kernel : kernels) {
+  for (const LoweredFunction &lowered : functions) {
     air::MetallibFunction function;
-    function.name = kernel.reflection.name;
+    function.name = lowered.reflection.name;
+    function.kind = lowered.kind;
     function.languageVersion = {static_cast<uint16_t>(request.languageVersion >> 16),
                                 static_cast<uint16_t>(request.languageVersion)};
-    for (const air::FunctionConstant &constant : kernel.reflection.constants)
+    for (const air::FunctionConstant &constant : lowered.reflection.constants)
       function.constants.push_back({constant.name, constant.type,
                                     static_cast<uint16_t>(constant.index), /*active=*/true});
-    function.module = kernel.bitcode;
+    function.module = lowered.bitcode;
     library.functions.push_back(std::move(function));
   }
   return air::writeMetallib(library);

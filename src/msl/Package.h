@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packs compiled kernels into a .metallib.
+// Packs compiled functions into a .metallib.
 #pragma once
 #include "msl/Lower.h"
 
 namespace pewter::msl {
 
-/// The container holds one module per kernel, wrapped and hashed as Apple's linker does it.
-Result<Bytes> packLibrary(const std::vector<LoweredKernel> &kernels,
+/// The container holds one module per function, wrapped and hashed as Apple's linker does it.
+Result<Bytes> packLibrary(const std::vector<LoweredFunction> &functions,
                           const compiler::SourceRequest &request);
 
 } // namespace pewter::msl

@@ -214,6 +214,10 @@ Result<void> compile(const CompileOptions &options) {
   if (!options.output.empty() && !options.toArchive())
     PEWTER_TRY_VOID(writeFileAtomically(options.output, bytes));
 
+  // What other stages run is listed in a library, and that is all.
+  std::erase_if(library.functions, [](const air::MetallibFunction &function) {
+    return function.kind != air::MetallibFunctionKind::Kernel;
+  });
   std::vector<const air::MetallibFunction *> chosen;
   for (const air::MetallibFunction &function : library.functions)
     if (options.all || (options.toArchive() && options.kernels.empty()) ||

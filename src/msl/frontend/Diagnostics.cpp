@@ -5,6 +5,7 @@
 //
 // Tested by: Diagnostics_test.cpp, tests/lit/msl.
 #include "msl/frontend/Diagnostics.h"
+#include <clang/Basic/DiagnosticAST.h>
 #include <clang/Basic/DiagnosticIDs.h>
 #include <clang/Basic/DiagnosticParse.h>
 #include <clang/Basic/DiagnosticSema.h>
@@ -167,6 +168,7 @@ void Diagnostics::HandleDiagnostic(DiagnosticsEngine::Level level, const Diagnos
   const std::string message = inMslTerms(formatted.str().str());
 
   if (level == DiagnosticsEngine::Note) {
+    endlessConstants_ += diagnostic.getID() == diag::note_constexpr_step_limit_exceeded;
     if (!unplaced_.empty()) {
       if (prelude || !at.isValid())
         return;

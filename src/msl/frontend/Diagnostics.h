@@ -27,6 +27,9 @@ public:
                   const std::string &message);
 
   unsigned errors() const { return errors_; }
+  /// Evaluations of constants that took all the steps they may, each seconds of work: the rest of the
+  /// program is not worth it.
+  bool isHopeless() const { return endlessConstants_ >= kMostEndlessConstants; }
   const Repairs &repairs() const { return repairs_; }
   /// Everything so far, a message after the other, errors and warnings in source order.
   std::string text() const;
@@ -42,7 +45,8 @@ private:
 
   std::vector<Entry> entries_;
   Repairs repairs_;
-  unsigned errors_ = 0;
+  static constexpr unsigned kMostEndlessConstants = 3;
+  unsigned errors_ = 0, endlessConstants_ = 0;
   /// An error inside the prelude that waits for a note in the user's text.
   std::string unplaced_;
   bool dropNotes_ = false;

@@ -263,15 +263,17 @@ private:
             return false;
         return true;
       };
-      while (!fits())
+      while (slot < rule.count && !fits())
         ++slot;
       arguments[i].slot = slot;
       for (uint32_t k = 0; k < std::max(1u, arguments[i].arrayLength); ++k)
         taken.insert(slot + k);
-      if (slot >= rule.count)
+      if (slot >= rule.count) {
         error(*kernel_.getParamDecl(static_cast<unsigned>(i)),
               "kernel '{}' has more than {} {} arguments", kernel_.getNameAsString(), rule.count,
               rule.attribute);
+        return;
+      }
     }
   }
 

@@ -52,7 +52,15 @@ private:
   Found &found_;
 };
 
-/// The names under which a kernel appears: its host names, else its own.
+/// Kernels of tile memory, which is part of a render pass.
+bool worksOnTiles(const FunctionDecl &kernel) {
+  for (const ParmVarDecl *parameter : kernel.parameters())
+    if (metalTemplateName(parameter->getType()) == "imageblock")
+      return true;
+  return false;
+}
+
+/// The names under which a function appears: its host names, else its own.
 std::vector<std::string> hostNames(const FunctionDecl *function) {
   std::vector<std::string> names;
   for (const Decl *declaration : function->redecls())
@@ -154,6 +162,10 @@ KernelTable readKernelTable(ASTContext &context, const std::vector<Decl *> &decl
   for (FunctionDecl *function : found.kernels) {
     if (!seen.insert(function->getCanonicalDecl()).second)
       continue;
+    if (worksOnTiles(*function)) {
+      found.graphics.push_back(function);
+      continue;
+    }
     const SourceLocation at = function->getLocation();
     if (!function->getReturnType()->isVoidType()) {
       diagnostics.addError(&sources, at,
@@ -176,10 +188,20 @@ KernelTable readKernelTable(ASTContext &context, const std::vector<Decl *> &decl
       table.kernels.push_back(entry);
     }
   }
-  for (const FunctionDecl *function : found.graphics)
-    diagnostics.addWarning(sources, function->getLocation(),
-                           fmt::format("'{}' is a graphics function and is left out of the library",
-                                       function->getNameAsString()));
+  for (const FunctionDecl *function : found.graphics) {
+    const bool isVertex = findAnnotation(function, "vertex");
+    if (!isVertex && !findAnnotation(function, "fragment")) {
+      diagnostics.addWarning(sources, function->getLocation(),
+                             fmt::format("'{}' is a function for {} and is left out of the library",
+                                         function->getNameAsString(),
+                                         findAnnotation(function, "kernel") ? "tiles" : "meshes"));
+      continue;
+    }
+    for (const std::string &name : hostNames(function))
+      if (byName.emplace(name, function).second)
+        table.graphics.push_back({name, isVertex ? air::MetallibFunctionKind::Vertex
+                                                 : air::MetallibFunctionKind::Fragment});
+  }
   return table;
 }
 

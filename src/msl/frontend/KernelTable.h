@@ -7,6 +7,7 @@
 //
 // Plain data; nothing of clang's outlives the run that made it.
 #pragma once
+#include "air/Metallib.h"
 #include "air/Reflection.h"
 #include "msl/frontend/Diagnostics.h"
 #include <clang/AST/ASTContext.h>
@@ -30,8 +31,15 @@ struct ConstantEntry {
   std::string typeCode; ///< Itanium code of the type, as placeholders are named by.
 };
 
+/// A function of another stage: the library lists it, and nothing runs it.
+struct GraphicsEntry {
+  std::string name;
+  air::MetallibFunctionKind kind = air::MetallibFunctionKind::Vertex;
+};
+
 struct KernelTable {
   std::vector<KernelEntry> kernels;
+  std::vector<GraphicsEntry> graphics;
   std::vector<ConstantEntry> constants;
 };
 

@@ -106,7 +106,8 @@ bool parse(CompilerInstance &instance, const Repairs &repairs, Diagnostics &diag
   parser.Initialize();
   Parser::DeclGroupPtrTy group;
   Sema::ModuleImportState imports = Sema::ModuleImportState::NotACXX20Module;
-  for (bool atEnd = parser.ParseFirstTopLevelDecl(group, imports); !atEnd;
+  for (bool atEnd = parser.ParseFirstTopLevelDecl(group, imports);
+       !atEnd && !diagnostics.isHopeless();
        atEnd = parser.ParseTopLevelDecl(group, imports)) {
     if (!group)
       continue;

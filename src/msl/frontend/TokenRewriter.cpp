@@ -17,18 +17,21 @@ using namespace clang;
 namespace {
 
 constexpr size_t kNotRewritten = static_cast<size_t>(-1);
+constexpr unsigned kMostAttributes = 256; ///< In a row: clang sorts them in by comparing with each.
 
 const llvm::StringSet<> &attributeNames() {
   static const llvm::StringSet<> names = {
-      "amplification_count", "amplification_id", "attribute", "barycentric_coord", "base_instance",
-      "base_vertex", "buffer", "center_no_perspective", "center_perspective",
-      "centroid_no_perspective", "centroid_perspective", "clip_distance", "color", "depth",
+      "alias_implicit_imageblock", "alias_implicit_imageblock_color", "amplification_count",
+      "amplification_id", "attribute", "barycentric_coord", "base_instance", "base_vertex",
+      "buffer", "center_no_perspective", "center_perspective", "centroid_no_perspective",
+      "centroid_perspective", "clip_distance", "color", "depth",
       "dispatch_quadgroups_per_threadgroup", "dispatch_simdgroups_per_threadgroup",
       "dispatch_threads_per_threadgroup", "early_fragment_tests", "flat", "fragment",
       "front_facing", "function_constant", "grid_origin", "grid_size", "host_name", "id",
-      "instance_id", "intersection", "invariant", "kernel", "max_total_threads_per_threadgroup",
-      "mesh", "object", "patch", "patch_id", "payload", "point_coord", "point_size", "position",
-      "position_in_patch", "primitive_id", "quadgroup_index_in_threadgroup",
+      "imageblock_data", "instance_id", "intersection", "invariant", "kernel",
+      "max_total_threadgroups_per_mesh_grid", "max_total_threads_per_threadgroup", "mesh", "object",
+      "patch", "patch_id", "payload", "point_coord", "point_size", "position", "position_in_patch",
+      "primitive_culled", "primitive_id", "quadgroup_index_in_threadgroup",
       "quadgroups_per_threadgroup", "raster_order_group", "render_target_array_index",
       "required_threads_per_threadgroup", "sample_id", "sample_mask", "sample_no_perspective",
       "sample_perspective", "sampler", "simdgroup_index_in_threadgroup",
@@ -84,8 +87,11 @@ Tokens TokenRewriter::rewrite(Tokens input) {
       out_.punctuation(tok::star, at);
 
     size_t last = kNotRewritten;
-    if (token.is(tok::l_square) && next(i).is(tok::l_square))
+    if (token.is(tok::l_square) && next(i).is(tok::l_square)) {
       last = rewriteAttributes(i);
+      if (attributesInARow_ > kMostAttributes)
+        break;
+    }
     else if (const IdentifierInfo *identifier = identifierOf(token))
       last = rewriteWord(i, *identifier);
     else if (token.is(tok::numeric_constant) && rewriteNumber(token))
@@ -99,11 +105,18 @@ Tokens TokenRewriter::rewrite(Tokens input) {
       out_.punctuation(tok::r_paren, at);
     if (marks_[i] & kThreadMethod)
       out_.attribute("air_method_as", 0, at);
+    if (marks_[i] & kFloatCast) {
+      out_.punctuation(tok::l_paren, at);
+      out_.word("float", at);
+      out_.punctuation(tok::r_paren, at);
+    }
     if (marks_[i] & kWidenOpen) {
       out_.metalName("__widen", at);
       out_.punctuation(tok::l_paren, at);
     }
   }
+  if (out_.tokens().empty() || out_.tokens().back().isNot(tok::eof))
+    out_.append(in_.back());
   in_.clear();
   return std::move(out_.tokens());
 }
@@ -137,9 +150,24 @@ size_t TokenRewriter::rewriteAttributes(size_t i) {
   }
   if (items.empty())
     return kNotRewritten;
+  attributesInARow_ = i == afterAttributes_ ? attributesInARow_ + unsigned(items.size())
+                                            : unsigned(items.size());
+  afterAttributes_ = close + 1;
+  if (attributesInARow_ > kMostAttributes) {
+    DiagnosticsEngine &engine = preprocessor_.getDiagnostics();
+    const unsigned id =
+        engine.getCustomDiagID(DiagnosticsEngine::Fatal, "more than %0 attributes in a row");
+    engine.Report(in_[i].getLocation(), id) << kMostAttributes;
+    return close;
+  }
   for (const Item &item : items) {
     const SourceLocation at = in_[i + 2].getLocation();
     const bool oneWord = item.end == item.first + 1 && identifierOf(in_[item.first]);
+    // Words of the language that are no constant expressions, of functions that never run.
+    if (item.name == "depth" || item.name == "patch" || item.name == "intersection") {
+      out_.annotation(item.name, {}, at);
+      continue;
+    }
     // A gate names a variable, and a user location is a bare word: neither is a constant expression.
     const bool gate = item.name == "function_constant" && oneWord && !constantIndices_.contains(i);
     if (gate || item.name == "user") {
@@ -168,6 +196,8 @@ size_t TokenRewriter::rewriteWord(size_t i, const IdentifierInfo &identifier) {
     out_.annotation(word, {}, at);
     return i;
   }
+  if (word == "object_data" || word == "threadgroup_imageblock" || word == "ray_data")
+    return i;
   if (word == "double" && identifier.getTokenID() == tok::kw_double) {
     DiagnosticsEngine &engine = preprocessor_.getDiagnostics();
     engine.Report(at, engine.getCustomDiagID(DiagnosticsEngine::Error,

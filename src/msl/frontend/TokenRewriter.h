@@ -36,6 +36,7 @@ private:
     kWidenOpen = 8,    ///< Put `::metal::__widen(` behind.
     kWidenClose = 16,  ///< Put `)` before.
     kThreadMethod = 32, ///< Put the attribute of a method for thread objects behind.
+    kFloatCast = 64,   ///< Put `(float)` behind: the type of a cast in C's form.
   };
 
   void markConditionals();
@@ -65,6 +66,8 @@ private:
   Tokens in_;
   std::vector<uint8_t> marks_;
   std::set<size_t> constantIndices_; ///< The `[[` of function constants' own declarations.
+  size_t afterAttributes_ = 0;       ///< Behind the last list of attributes.
+  unsigned attributesInARow_ = 0;
   std::unordered_map<size_t, size_t> skip_; ///< From this index, go on behind that one.
 };
 

@@ -285,13 +285,17 @@ void TokenRewriter::markMethodsBesideSpaces() {
       marks_[method.end] |= kThreadMethod;
 }
 
-// static_cast<T>(e) and T(e) between half and bfloat: e is widened to float first.
+// static_cast<T>(e), T(e) and (T)e between half and bfloat: e is widened to float first.
 void TokenRewriter::markCasts() {
   if (repairs_.casts.empty())
     return;
   for (size_t i = 0; i + 1 < in_.size(); ++i) {
     if (!repairs_.casts.contains(in_[i].getLocation().getRawEncoding()))
       continue;
+    if (in_[i].is(tok::l_paren)) {
+      marks_[closingIndex(in_, i, tok::l_paren, tok::r_paren)] |= kFloatCast;
+      continue;
+    }
     size_t open = i + 1;
     const size_t limit = std::min(in_.size() - 1, i + kLookAhead);
     for (AngleDepth angles; open < limit; ++open) {

@@ -63,6 +63,7 @@ def main():
     simdgroupmatrix.generate()
     part("sampler.metal")
     texturelib.generate()
+    part("graphics.metal")
     part("pack.metal")
     part("logging.metal")
     internal_names.generate()

@@ -135,4 +135,8 @@ template <class T, size_t N> struct array {
       __e[i] = x;
   }
 };
+template <class T> struct __is_matrix : false_type {};
+template <class T, int C, int R> struct __is_matrix<matrix<T, C, R>> : true_type {};
+template <class T> struct is_matrix : __is_matrix<__remove_cv(T)> {};
+template <class T> inline constexpr constant bool is_matrix_v = is_matrix<T>::value;
 } // namespace metal

@@ -208,6 +208,9 @@ class Texture:
                         f"{', '.join(args + ['g.dx.__v', 'g.dy.__v', '0.0f'] + off_args + ['(int)A'])})")
                 out(f"METAL_FUNC {self.result()} sample({', '.join(params + [f'{option} g'] + off_param)}) const "
                     f"{{ {check}{self.finish(call)} }}")
+        for query in ("clamped", "unclamped"):
+            out(f"METAL_FUNC float calculate_{query}_lod({', '.join(params[:2])}) const "
+                f"{{ return __air_calculate_{query}_lod(); }}")
         if self.depth:
             for name, reference in (("gather", []), ("gather_compare", ["float reference"])):
                 p = params + reference + off_param
@@ -225,6 +228,8 @@ class Texture:
 def generate():
     textures = [Texture(*row) for row in TEXTURES]
     out("namespace metal {")
+    for query in ("clamped", "unclamped"):  # For fragment functions: a kernel that calls it is refused.
+        out(f'float __air_calculate_{query}_lod() __asm("air.calculate_{query}_lod");')
     for texture in textures:
         texture.externals()
     for texture in textures:

@@ -167,7 +167,8 @@ def generate():
         "template<class T,int N> struct __is_vec<vec<T,N>> : true_type {};")
     out("template<class T> struct is_vec : __is_vec<__remove_cv(T)> {}; "
         "template<class T> inline constexpr constant bool is_vec_v = is_vec<T>::value;")
-    out("template<class T> struct is_vector : is_vec<T> {};")
+    out("template<class T> struct is_vector : is_vec<T> {}; "
+        "template<class T> inline constexpr constant bool is_vector_v = is_vec<T>::value;")
     out("template<class T> struct make_scalar { typedef T type; }; "
         "template<class T,int N> struct make_scalar<vec<T,N>> { typedef T type; }; "
         "template<class T,int N> struct make_scalar<packed_vec<T,N>> { typedef T type; }; "
