@@ -7,7 +7,6 @@
 namespace pewter::test {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
@@ -25,6 +24,11 @@ kernel void talk(device const float *in [[buffer(0)]], uint i [[thread_position_
     audit.log_error("bits %x, %ld%%", 0xbeefu, -5000000000l);
   if (i == 2)
     audit.log_debug("no values");
+  if (i == 0) {
+    audit.log_info("first");
+    audit.log_fault("worst %d", 1);
+    audit.log_with_type(log_type::error, "chosen");
+  }
 }
 )";
 
@@ -76,13 +80,15 @@ TEST_P(KernelLogApi, DeliversLines) {
     EXPECT_THAT(lines(true, MTL::LogLevelDebug, ofBuffer),
                 UnorderedElementsAre("3 [] [] thread 2: -2 3.00", "3 [] [] thread 3: -3 4.50",
                                      "4 [com.example] [audit] bits beef, -5000000000%",
-                                     "1 [com.example] [audit] no values"));
+                                     "1 [com.example] [audit] no values", "2 [com.example] [audit] first",
+                                     "5 [com.example] [audit] worst 1", "4 [com.example] [audit] chosen"));
 }
 TEST_P(KernelLogApi, LeavesLowLevelsOut) {
   if (GetParam() != "cpu")
     return;
   EXPECT_THAT(lines(true, MTL::LogLevelError, false),
-              ElementsAre("4 [com.example] [audit] bits beef, -5000000000%"));
+              UnorderedElementsAre("4 [com.example] [audit] bits beef, -5000000000%",
+                                   "5 [com.example] [audit] worst 1", "4 [com.example] [audit] chosen"));
 }
 TEST_P(KernelLogApi, IsSilentUnlessEnabled) {
   if (GetParam() == "null")

@@ -642,5 +642,30 @@ TEST_F(Atomics, OfSomeLanes) {
   EXPECT_EQ(contents<uint32_t>(cells), want);
 }
 
+struct Halves : Chapter {
+  Halves() : Chapter("halves") {}
+};
+TEST_F(Halves, PackAsFloatsDo) {
+  constexpr size_t n = 4096;
+  std::vector<uint32_t> words(n);
+  std::vector<std::array<float, 4>> values(n);
+  std::uniform_real_distribution<float> any(-1.25f, 1.25f);
+  for (size_t i = 0; i < n; ++i) {
+    words[i] = uint32_t(random());
+    for (float &v : values[i])
+      v = any(random);
+  }
+  auto out = room(n * 4);
+  run("packing", {buffer(words), buffer(values), out}, n);
+  for (uint32_t failures : contents<uint32_t>(out))
+    ASSERT_EQ(failures, 0u);
+}
+TEST_F(Halves, KnowTheNamesOfAGpusCompiler) {
+  auto out = room(32 * 4);
+  run("names", {buffer(std::vector<float>{7}), out}, 32);
+  for (uint32_t failures : contents<uint32_t>(out))
+    EXPECT_EQ(failures, 0u);
+}
+
 } // namespace
 } // namespace pewter::test
