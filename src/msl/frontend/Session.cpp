@@ -4,8 +4,8 @@
 // between preprocessor and parser. The parser is made before lexing: its constructor registers the
 // pragma handlers, and they turn `#pragma unroll` into annotation tokens while we lex.
 //
-// Cost is bounded: a source may grow to kMostTokens tokens and kMostInstantiations template
-// instantiations; clang itself bounds nesting, include depth and constant evaluation.
+// Cost is bounded: a source may grow to kMostTokens tokens, and templates to kMostInstantiations and
+// kMostAstBytes; clang itself bounds nesting, include depth and constant evaluation.
 //
 // Tested by: Compile_test.cpp, tests/lit/msl.
 #include "msl/frontend/Session.h"
@@ -13,6 +13,7 @@
 #include "msl/frontend/MetalPragma.h"
 #include "msl/frontend/SpaceCheck.h"
 #include <clang/AST/ASTContext.h>
+#include <clang/AST/DeclTemplate.h>
 #include <clang/AST/ExternalASTSource.h>
 #include <clang/Basic/Stack.h>
 #include <clang/CodeGen/ModuleBuilder.h>
@@ -32,7 +33,9 @@ namespace {
 
 constexpr size_t kMostTokens = 20'000'000;
 constexpr size_t kMostInstantiations = 3'000'000;
-constexpr double kLongestInstantiation = 60; // Seconds of this thread's own time.
+constexpr double kLongestInstantiation = 30; // Seconds of this thread's own time.
+constexpr size_t kMostAstBytes = 1u << 30;
+constexpr size_t kLongestTypeName = 100'000; // Words.
 constexpr unsigned kStackBytes = 256u << 20; // Of address space; touched only when deep.
 
 // Not by the wall: a busy machine must not change what compiles.
@@ -42,25 +45,73 @@ double threadSeconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+/// How many words the names of types have. Clang prints them (for diagnostics, and for LLVM's types), and a
+/// type that names another one twice doubles with each level.
+class TypeNames {
+public:
+  size_t wordsOf(ArrayRef<TemplateArgument> arguments) {
+    size_t words = 1;
+    for (const TemplateArgument &argument : arguments) {
+      if (argument.getKind() == TemplateArgument::Type)
+        words += wordsOf(argument.getAsType());
+      else if (argument.getKind() == TemplateArgument::Pack)
+        words += wordsOf(argument.getPackAsArray());
+      else
+        words += 1;
+    }
+    return std::min(words, kMost);
+  }
+
+private:
+  static constexpr size_t kMost = 1u << 30; ///< Sums stay far from overflow.
+
+  size_t wordsOf(QualType type) {
+    const Type *canonical = type.getCanonicalType().getTypePtr();
+    while (!canonical->getPointeeType().isNull())
+      canonical = canonical->getPointeeType().getCanonicalType().getTypePtr();
+    const auto *record =
+        dyn_cast_or_null<ClassTemplateSpecializationDecl>(canonical->getAsCXXRecordDecl());
+    if (!record)
+      return 1;
+    if (const auto known = words_.find(canonical); known != words_.end())
+      return known->second;
+    const size_t words = wordsOf(record->getTemplateArgs().asArray());
+    words_[canonical] = words;
+    return words;
+  }
+
+  llvm::DenseMap<const Type *, size_t> words_;
+};
+
 /// Ends runaway template instantiation with a fatal error, after which clang instantiates no more.
 class InstantiationLimit : public TemplateInstantiationCallback {
 public:
-  explicit InstantiationLimit(DiagnosticsEngine &engine) : engine_(engine) {}
+  InstantiationLimit(DiagnosticsEngine &engine, const ASTContext &context)
+      : engine_(engine), ast_(context) {}
   void initialize(const Sema &) override {}
   void finalize(const Sema &) override {}
   void atTemplateBegin(const Sema &, const Sema::CodeSynthesisContext &context) override {
-    const bool late = (++count_ & 1023) == 0 && threadSeconds() - start_ > kLongestInstantiation;
-    if ((count_ <= kMostInstantiations && !late) || reported_)
+    if (reported_)
+      return;
+    bool tooMuch = ++count_ > kMostInstantiations;
+    if ((count_ & 1023) == 0)
+      tooMuch |= threadSeconds() - start_ > kLongestInstantiation ||
+                 ast_.getASTAllocatedMemory() > kMostAstBytes;
+    if (const auto *type = dyn_cast_or_null<ClassTemplateSpecializationDecl>(context.Entity))
+      tooMuch |= names_.wordsOf(type->getTemplateArgs().asArray()) > kLongestTypeName;
+    if (!tooMuch)
       return;
     reported_ = true;
     const unsigned id = engine_.getCustomDiagID(
-        DiagnosticsEngine::Fatal, "the program instantiates too many templates (%0)");
+        DiagnosticsEngine::Fatal, "the program instantiates too many or too large templates (%0)");
     engine_.Report(context.PointOfInstantiation, id) << static_cast<unsigned>(count_);
   }
   void atTemplateEnd(const Sema &, const Sema::CodeSynthesisContext &) override {}
 
 private:
   DiagnosticsEngine &engine_;
+  const ASTContext &ast_;
+  TypeNames names_;
   size_t count_ = 0;
   bool reported_ = false;
   double start_ = threadSeconds();
@@ -89,7 +140,7 @@ bool parse(CompilerInstance &instance, const Repairs &repairs, Diagnostics &diag
   Preprocessor &preprocessor = instance.getPreprocessor();
   ASTConsumer &consumer = instance.getASTConsumer();
   sema.TemplateInstCallbacks.push_back(
-      std::make_unique<InstantiationLimit>(instance.getDiagnostics()));
+      std::make_unique<InstantiationLimit>(instance.getDiagnostics(), instance.getASTContext()));
   Parser parser(preprocessor, sema, /*SkipFunctionBodies=*/false);
   preprocessor.AddPragmaHandler(makeMetalPragma());
   preprocessor.EnterMainSourceFile();
