@@ -12,6 +12,7 @@
 //
 // Tested by: Compile_test.cpp.
 #include "msl/Lower.h"
+#include "msl/Builtins.h"
 #include "msl/EntryPoints.h"
 #include "msl/FunctionConstants.h"
 #include "msl/InlineCalls.h"
@@ -268,6 +269,7 @@ Result<std::vector<LoweredFunction>> lower(std::unique_ptr<Module> module, Kerne
   dropAnnotations(*module);
   dropRestrict(*module);
   returnTexels(*module);
+  lowerBuiltins(*module);
   chooseMathFunctions(*module, request.preciseFunctions || request.mathMode == compiler::MathMode::Safe);
   ConstantShape shape = shapeConstants(*module, table);
   dropGuards(*module);
@@ -304,6 +306,7 @@ Result<std::vector<LoweredFunction>> lower(std::unique_ptr<Module> module, Kerne
                   "error: kernel '{}' calls a function through a pointer or recursively ({}), which "
                   "Metal does not allow\n",
                   kernel.reflection.name, demangle(helper->getName().str()));
+    returnAtTraps(*entries[i]);
     passes.clean(*entries[i]);
     if (const StringRef name = fragmentCall(*entries[i]); !name.empty())
       return fail(ErrorKind::Compile,

@@ -667,5 +667,44 @@ TEST_F(Halves, KnowTheNamesOfAGpusCompiler) {
     EXPECT_EQ(failures, 0u);
 }
 
+TEST_F(Halves, TakeBuiltinsOfTheCompiler) {
+  constexpr size_t n = 1024;
+  std::vector<std::array<int32_t, 2>> in(n);
+  for (auto &pair : in) {
+    pair = {anyInteger<int32_t>(random), anyInteger<int32_t>(random)};
+    if (random() % 8 == 0)
+      pair[1] = pair[0];
+  }
+  auto out = room(n * 80);
+  run("builtins", {buffer(in), out}, n);
+  const auto got = contents<std::array<int32_t, 20>>(out);
+  for (size_t i = 0; i < n; ++i) {
+    const int32_t a = in[i][0], b = in[i][1];
+    const uint32_t ua = uint32_t(a), ub = uint32_t(b);
+    std::array<int32_t, 20> want{};
+    int32_t s;
+    uint32_t u;
+    int64_t l;
+    want[0] = __builtin_add_overflow(a, b, &s), want[1] = s;
+    want[2] = __builtin_sub_overflow(a, b, &s), want[3] = s;
+    want[4] = __builtin_mul_overflow(a, b, &s), want[5] = s;
+    want[6] = __builtin_add_overflow(ua, ub, &u), want[7] = int32_t(u);
+    want[8] = __builtin_sub_overflow(ua, ub, &u), want[9] = int32_t(u);
+    want[10] = __builtin_mul_overflow(ua, ub, &u), want[11] = int32_t(u);
+    want[12] = __builtin_mul_overflow(int64_t(a) * (1 << 20), int64_t(b), &l), want[13] = int32_t(l >> 20);
+    want[14] = a > b ? 1 : 2;
+    want[15] = std::popcount(ua) + std::countl_zero(ua | 1) + std::countr_zero(ub | 1);
+    want[16] = int32_t(__builtin_bswap32(ua));
+    want[17] = 2;
+    want[18] = std::bit_cast<int32_t>(std::exp(float(a & 7)));
+    want[19] = a == b ? 5 : 6;
+    for (size_t k = 0; k < 20; ++k)
+      if (k == 18)
+        ASSERT_LE(std::abs(got[i][k] - want[k]), 4) << "steps of the last place";
+      else
+        ASSERT_EQ(got[i][k], want[k]) << "result " << k << " of " << a << " and " << b;
+  }
+}
+
 } // namespace
 } // namespace pewter::test

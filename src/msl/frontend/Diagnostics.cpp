@@ -87,7 +87,8 @@ bool isInPrelude(const SourceManager &sources, SourceLocation at) {
 
 std::string inMslTerms(std::string text) {
   // A broken rule of the standard library says in words what it wants.
-  if (text.starts_with("static assertion failed due to requirement '(metal::access)"))
+  if (text.starts_with("static assertion failed due to requirement '(metal::access)") ||
+      text.starts_with("static assertion failed due to requirement '__pewter_has"))
     if (const size_t words = text.find("': "); words != std::string::npos)
       text.erase(0, words + 3);
   if (text.starts_with("unknown attribute '") && text.ends_with(" ignored"))

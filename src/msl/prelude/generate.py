@@ -64,6 +64,7 @@ def main():
     part("sampler.metal")
     texturelib.generate()
     part("graphics.metal")
+    part("absent.metal")
     part("pack.metal")
     part("logging.metal")
     internal_names.generate()
