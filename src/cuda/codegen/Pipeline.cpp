@@ -59,10 +59,11 @@ Result<void> lower(air::ir::CanonicalKernel &kernel, TargetMachine &machine) {
   builder.crossRegisterProxies(loops, functions, graphs, modules);
 
   ModulePassManager passes;
-  passes.addPass(LowerSimdgroup());
-  passes.addPass(LowerAtomics());
   passes.addPass(AlwaysInlinerPass());
   passes.addPass(GlobalDCEPass());
+  // On the whole kernel, and before anything changes which lanes are together.
+  passes.addPass(LowerSimdgroup());
+  passes.addPass(LowerAtomics());
   // After inlining, which shows where pointers come from.
   passes.addPass(GuardAlignment());
   // LLVM's own pipeline: here a lane is a thread, so nothing that it does to control flow hurts.

@@ -213,6 +213,72 @@ TEST(CudaPipeline, ReductionsOverSomeLanesAssemble) {
   EXPECT_TRUE(assembles(*image)) << image->ptx;
 }
 
+size_t countOf(const std::string &text, const std::string &part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+const std::string kSum = "declare float @air.simd_sum.f32(float) #0\nattributes #0 = { convergent nounwind willreturn }\n";
+
+// What the hardware happens to run together says nothing: masks are computed, and only where they must be.
+TEST(CudaPipeline, LanesThatComeTogetherNeedNoVote) {
+  auto image = compile(kLoad + R"(
+  br label %loop
+loop: ; lanes leave it in different turns, but all of them add behind it
+  %n = phi i32 [ 0, %0 ], [ %next, %loop ]
+  %a = phi float [ %v, %0 ], [ %b, %loop ]
+  %b = fmul float %a, %v
+  %next = add i32 %n, 3
+  %more = icmp ult i32 %next, %gid
+  br i1 %more, label %loop, label %end
+end:
+  %s = call float @air.simd_sum.f32(float %b) #0
+  store float %s, ptr addrspace(1) %dp, align 4
+  ret void)", kSum);
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_EQ(countOf(image->ptx, "vote.sync"), 0u) << image->ptx;
+  EXPECT_THAT(image->ptx, Not(HasSubstr("activemask")));
+  EXPECT_TRUE(assembles(*image)) << image->ptx;
+}
+
+TEST(CudaPipeline, LanesOfABranchAreVotedFor) {
+  auto image = compile(kLoad + R"(
+  %odd = trunc i16 %lane to i1
+  br i1 %odd, label %a, label %join
+a:
+  %s = call float @air.simd_sum.f32(float %v) #0
+  br label %join
+join:
+  %r = phi float [ %s, %a ], [ %v, %0 ]
+  store float %r, ptr addrspace(1) %dp, align 4
+  ret void)", kSum);
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_EQ(countOf(image->ptx, "vote.sync.ballot"), 1u) << image->ptx;
+  EXPECT_THAT(image->ptx, Not(HasSubstr("activemask")));
+  EXPECT_TRUE(assembles(*image)) << image->ptx;
+}
+
+// In a loop the lanes of a turn are those that have not left it.
+TEST(CudaPipeline, LanesOfALoopAreVotedForInEachTurn) {
+  auto image = compile(kLoad + R"(
+  br label %loop
+loop:
+  %n = phi i32 [ 0, %0 ], [ %next, %loop ]
+  %a = phi float [ %v, %0 ], [ %s, %loop ]
+  %s = call float @air.simd_sum.f32(float %a) #0
+  %next = add i32 %n, 3
+  %more = icmp ult i32 %next, %gid
+  br i1 %more, label %loop, label %end
+end:
+  store float %s, ptr addrspace(1) %dp, align 4
+  ret void)", kSum);
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_EQ(countOf(image->ptx, "vote.sync.ballot"), 1u) << image->ptx;
+  EXPECT_TRUE(assembles(*image)) << image->ptx;
+}
+
 TEST(CudaPipeline, UnknownCallIsNamed) {
   auto image = compile(kLoad + R"(
   %x = call float @air.simd_bogus.f32(float %v)

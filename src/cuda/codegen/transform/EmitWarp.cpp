@@ -14,8 +14,6 @@ Value *EmitWarp::lane() {
   return builder_.CreateIntrinsic(Intrinsic::nvvm_read_ptx_sreg_laneid, ArrayRef<Type *>(), ArrayRef<Value *>());
 }
 
-Value *EmitWarp::activeMask() { return builder_.CreateIntrinsic(Intrinsic::nvvm_activemask, ArrayRef<Type *>(), ArrayRef<Value *>()); }
-
 Value *EmitWarp::ballot(Value *predicate, Value *mask) {
   return builder_.CreateIntrinsic(Intrinsic::nvvm_vote_ballot_sync, ArrayRef<Type *>(), {mask, builder_.CreateFreeze(predicate)});
 }

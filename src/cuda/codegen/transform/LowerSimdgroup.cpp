@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Active lanes are those that execute the call together: activemask. With all 32 active a reduction is
-// a butterfly of five exchanges, whose result is the same in every lane because each step is
-// commutative. With fewer, a lane of the tree may have nobody to compute it, so a separate function
+// Active lanes are those of the call's mask (LaneMasks.h). With all 32 active a reduction is a butterfly
+// of five exchanges, whose result is the same in every lane because each step is commutative. With fewer, a lane of the tree may have nobody to compute it, so a separate function
 // fetches all 32 values (the identity for inactive lanes) and every lane computes the tree itself:
 // slow, rare, and the same bits. Costs: 5 shuffles, or 32. Tested by codegen/Pipeline_test.cpp.
 #include "cuda/codegen/transform/LowerSimdgroup.h"
 #include "cuda/codegen/transform/EmitWarp.h"
+#include "cuda/codegen/transform/LaneMasks.h"
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -129,9 +129,9 @@ std::optional<Combine> combineNamed(StringRef name) {
 
 class Lowering {
 public:
-  Lowering(CallInst &call, CallName name)
+  Lowering(CallInst &call, CallName name, LaneMask mask)
       : call_(call), name_(name), builder_(&call), warp_(builder_),
-        width_(name.scope == "quad" ? 4 : 32) {}
+        width_(name.scope == "quad" ? 4 : 32), mask_(mask) {}
 
   /// The replacement of the call, or null when its name is not known here.
   Value *lower();
@@ -156,12 +156,13 @@ private:
   }
   Value *reduce(Value *value, Combine combine);
   Value *scan(Value *value, Combine combine, bool inclusive);
-  /// Emits `all` where every lane of the group is active and `some` where not; both return a value.
+  /// Emits `all` where every lane of every group with an active one is active, and `some` where not; both
+  /// return a value. The active lanes go one way together, so that they can wait for each other.
   Value *ifAllActive(const std::function<Value *()> &all, const std::function<Value *()> &some);
   /// The working values of all lanes of the group, by number; the identity for inactive ones.
   SmallVector<Value *> fetchAll(Value *working, const Operation &operation);
 
-  Value *mask() { return mask_ ? mask_ : mask_ = warp_.activeMask(); }
+  Value *mask() { return mask_.active; }
   Value *lane() { return lane_ ? lane_ : lane_ = warp_.lane(); }
   /// Index of the group's first lane: 0, or the lane with its two low bits cleared.
   Value *base() { return width_ == 32 ? builder_.getInt32(0) : builder_.CreateAnd(lane(), ~3u); }
@@ -169,7 +170,7 @@ private:
   Value *argument32(unsigned i) { return builder_.CreateZExtOrTrunc(call_.getArgOperand(i), builder_.getInt32Ty()); }
   Value *fromIndex(Value *value, Value *index) {
     Value *source = builder_.CreateAdd(base(), builder_.CreateAnd(index, width_ - 1));
-    return warp_.shuffle(value, source, mask());
+    return warp_.shuffle(value, source, mask_.waited);
   }
   /// The group's active lanes as bits 0..width-1.
   Value *groupMask(Value *bits) {
@@ -183,18 +184,31 @@ private:
   IRBuilder<> builder_;
   EmitWarp warp_;
   unsigned width_;
-  Value *mask_ = nullptr, *lane_ = nullptr;
+  LaneMask mask_;
+  Value *lane_ = nullptr;
 };
 
 Value *Lowering::ifAllActive(const std::function<Value *()> &all,
                              const std::function<Value *()> &some) {
   Value *active = mask();
   lane();
-  Value *isFull = builder_.CreateICmpEQ(groupMask(active), builder_.getInt32(width_ == 32 ? ~0u : 15));
+  Value *isFull;
+  if (width_ == 32) {
+    isFull = builder_.CreateICmpEQ(active, builder_.getInt32(~0u));
+  } else {
+    // Groups with all four lanes, as one bit each; times 15 that is their lanes.
+    Value *pairs = builder_.CreateAnd(active, builder_.CreateLShr(active, 1));
+    Value *whole = builder_.CreateAnd(builder_.CreateAnd(pairs, builder_.CreateLShr(pairs, 2)), 0x11111111);
+    isFull = builder_.CreateICmpEQ(builder_.CreateMul(whole, builder_.getInt32(15)), active);
+  }
   Instruction *thenEnd, *elseEnd;
   SplitBlockAndInsertIfThenElse(isFull, &call_, &thenEnd, &elseEnd);
   builder_.SetInsertPoint(thenEnd);
+  const LaneMask given = mask_;
+  if (width_ == 32)
+    mask_.waited = builder_.getInt32(~0u);
   Value *allValue = all();
+  mask_ = given;
   BasicBlock *allBlock = builder_.GetInsertBlock();
   builder_.SetInsertPoint(elseEnd);
   Value *someValue = some();
@@ -224,7 +238,7 @@ Value *Lowering::reduce(Value *value, Combine combine) {
         [&] {
           Value *sum = working;
           for (unsigned step = width_ / 2; step; step /= 2) {
-            Value *other = warp_.shuffle(sum, builder_.CreateXor(lane(), step), mask());
+            Value *other = warp_.shuffle(sum, builder_.CreateXor(lane(), step), mask_.waited);
             sum = operation.apply(builder_, sum, other);
           }
           return sum;
@@ -311,7 +325,7 @@ Value *Lowering::lower() {
       operation == "any") {
     Value *bits = operation == "active_threads_mask"
                       ? mask()
-                      : warp_.ballot(builder_.CreateICmpNE(call_.getArgOperand(0), Constant::getNullValue(call_.getArgOperand(0)->getType())), mask());
+                      : warp_.ballot(builder_.CreateICmpNE(call_.getArgOperand(0), Constant::getNullValue(call_.getArgOperand(0)->getType())), mask_.waited);
     bits = groupMask(bits);
     if (operation == "all")
       return builder_.CreateICmpEQ(bits, groupMask(mask()));
@@ -363,7 +377,13 @@ Value *Lowering::lower() {
 
 } // namespace
 
-PreservedAnalyses LowerSimdgroup::run(Module &module, ModuleAnalysisManager &) {
+PreservedAnalyses LowerSimdgroup::run(Module &module, ModuleAnalysisManager &analyses) {
+  auto &functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+  DenseMap<CallInst *, LaneMask> masks;
+  for (Function &function : module)
+    if (!function.isDeclaration())
+      for (auto [call, mask] : computeLaneMasks(function, functions))
+        masks[call] = mask;
   SmallVector<CallInst *> calls;
   for (Function &declaration : module) {
     if (!declaration.isDeclaration() || !declaration.getName().starts_with("air."))
@@ -378,10 +398,9 @@ PreservedAnalyses LowerSimdgroup::run(Module &module, ModuleAnalysisManager &) {
     if (name == "air.wg.barrier") {
       builder.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_all, ArrayRef<Type *>(), {builder.getInt32(0)});
     } else if (name == "air.simdgroup.barrier") {
-      Value *mask = EmitWarp(builder).activeMask();
-      builder.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, ArrayRef<Type *>(), {mask});
+      builder.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, ArrayRef<Type *>(), {masks.at(call).waited});
     } else if (auto parsed = parse(name)) {
-      Value *value = Lowering(*call, *parsed).lower();
+      Value *value = Lowering(*call, *parsed, masks.at(call)).lower();
       if (!value)
         continue; // reported by the pipeline's check for calls that are left
       call->replaceAllUsesWith(value);

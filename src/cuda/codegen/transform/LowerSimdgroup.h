@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // LowerSimdgroup: air.simd_*, air.quad_* and the barriers become warp instructions. Must run after
-// inlining (the calls' lanes are then the warp's) and before optimisation, which may merge the mask
-// queries. Floats are combined in the fixed tree of cpu/codegen/Vectorize.h.
+// inlining (the calls' lanes are then the warp's) and before optimisation, which may move lanes apart. Floats are combined in the fixed tree of cpu/codegen/Vectorize.h.
 #pragma once
 #include <llvm/IR/PassManager.h>
 
