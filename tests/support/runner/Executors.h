@@ -23,7 +23,7 @@ inline constexpr Executor kAllExecutors[] = {Executor::Oracle, Executor::CpuBase
 
 const char *nameOf(Executor executor);
 compiler::TargetKind targetOf(Executor executor);
-/// Whether this machine has the instructions, or the GPU.
+/// Whether this machine has the instructions, or the GPU; only those that PEWTER_EXECUTORS names, if set.
 bool isAvailable(Executor executor);
 bool cudaIsAvailable();
 
