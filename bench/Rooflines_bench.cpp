@@ -5,6 +5,7 @@
 //
 //   Rooflines_bench                 the default device, sized for a GPU with 48 GiB or more
 //   Rooflines_bench --small         sizes that fit a small machine
+//   Rooflines_bench matvec token    only these of streams, matvec, token; streams first, to have ratios
 //   PEWTER_DEVICE=cuda Rooflines_bench
 //
 // copy counts bytes read and written; the other rows count what the algorithm has to move. matvec rows
@@ -22,6 +23,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 
 namespace {
@@ -77,11 +79,14 @@ public:
     queue_ = NS::TransferPtr(device_->newCommandQueue());
   }
 
-  void run() {
+  void run(const std::set<std::string> &parts) {
     fmt::print("{}\n", device_->name()->utf8String());
-    streams();
-    matvecs();
-    token();
+    if (parts.contains("streams"))
+      streams();
+    if (parts.contains("matvec"))
+      matvecs();
+    if (parts.contains("token"))
+      token();
   }
 
 private:
@@ -167,7 +172,7 @@ private:
 
   void print(const std::string &name, double bytes, double seconds, double limit) {
     fmt::print("{:34} {:10.1f} us {:9.1f} GB/s  {:5.3f}\n", name, seconds * 1e6, bytes / seconds * 1e-9,
-               bytes / seconds / limit);
+               limit > 0 ? bytes / seconds / limit : 0);
     std::fflush(stdout);
   }
 
@@ -272,16 +277,29 @@ private:
           std::memcpy(pattern.data() + at + 2, &half, 2);
       }
       fill(weights, pattern);
-      for (auto [suffix, rowsPerGroup, threads] :
-           {std::tuple{"1r1s", 1u, 32u}, {"2r1s", 2u, 32u}, {"4r2s", 8u, 64u}, {"4r4k", 4u, 128u}}) {
-        bool isWide = std::strcmp(suffix, "4r4k") == 0;
+      struct Geometry {
+        const char *suffix, *file;
+        uint32_t rows, threads; ///< Of a threadgroup; 0 threads: what the row needs, at most 512.
+      };
+      for (Geometry g : {Geometry{"1r1s", nullptr, 1, 32}, Geometry{"4r2s", nullptr, 8, 64},
+                         Geometry{"4r4k", "matvec_wide.metal", 4, 128}, Geometry{"held", "matvec_held.metal", 8, 0},
+                         Geometry{"held", "matvec_held.metal", 16, 0}, Geometry{"held", "matvec_held.metal", 32, 0},
+                         Geometry{"held", "matvec_held.metal", 64, 0}}) {
         std::vector<std::string> files{"formats.metal", "matvec.metal"};
-        if (isWide)
-          files.push_back("matvec_wide.metal");
-        Pipeline kernel = pipeline(files, fmt::format("matvec_{}_{}", format.name, suffix));
+        if (g.file)
+          files = {"formats.metal", "matvec_wide.metal", "matvec_held.metal"};
+        Pipeline kernel = pipeline(files, fmt::format("matvec_{}_{}", format.name, g.suffix));
         if (!kernel)
           continue;
-        double seconds = medianOf([&, rowsPerGroup = rowsPerGroup, threads = threads] {
+        auto threadsFor = [&](const Shape &s) {
+          if (g.threads)
+            return g.threads;
+          // Places of a row, of which a thread has one at a time.
+          uint32_t places = format.bytes == 144 ? s.inputs / 64 : s.inputs / 32 * 34 / 16;
+          uint32_t passes = (places + 511) / 512;
+          return ((places + passes - 1) / passes + 31) / 32 * 32;
+        };
+        double seconds = medianOf([&] {
           return play([&](auto *encoder) {
             encoder->setComputePipelineState(kernel.get());
             encoder->setBuffer(x.get(), 0, 1);
@@ -292,12 +310,13 @@ private:
                 MatrixArguments arguments{s.inputs, s.outputs, s.inputs / format.elements * format.bytes, 1, 1};
                 encoder->setBuffer(weights.get(), at, 0);
                 encoder->setBytes(&arguments, sizeof arguments, 3);
-                encoder->dispatchThreadgroups(MTL::Size(1, (s.outputs + rowsPerGroup - 1) / rowsPerGroup, 1),
-                                              MTL::Size(threads, 1, 1));
+                encoder->dispatchThreadgroups(MTL::Size(1, (s.outputs + g.rows - 1) / g.rows, 1),
+                                              MTL::Size(threadsFor(s), 1, 1));
                 at += size_t(arguments.rowBytes) * s.outputs;
               }
           }, MTL::DispatchTypeConcurrent);
         });
+        std::string suffix = g.threads ? g.suffix : fmt::format("{}, {} rows", g.suffix, g.rows);
         print(fmt::format("matvec_{}_{}, {} layers", format.name, suffix, layers), double(total) * layers,
               seconds, read_);
       }
@@ -355,11 +374,18 @@ private:
 
 int main(int argc, char **argv) {
   bool small = false;
-  for (int i = 1; i < argc; ++i)
-    if (std::strcmp(argv[i], "--small") == 0)
+  std::set<std::string> parts;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument == "--small")
       small = true;
+    else if (argument == "streams" || argument == "matvec" || argument == "token")
+      parts.insert(argument);
     else
-      die(fmt::format("\"{}\" is not --small", argv[i]));
+      die(fmt::format("[{}] is none of --small, streams, matvec, token", argument));
+  }
+  if (parts.empty())
+    parts = {"streams", "matvec", "token"};
   auto pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
-  Bench(small).run();
+  Bench(small).run(parts);
 }

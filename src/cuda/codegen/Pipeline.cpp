@@ -2,6 +2,7 @@
 // The order of the CUDA back-end. Tested by Pipeline_test.cpp and, on a GPU, by tests/kernels.
 #include "cuda/codegen/Pipeline.h"
 #include "cuda/codegen/target/NvptxTarget.h"
+#include "cuda/codegen/transform/DotBytes.h"
 #include "cuda/codegen/transform/GuardAlignment.h"
 #include "cuda/codegen/transform/LowerAtomics.h"
 #include "cuda/codegen/transform/LowerMatrix.h"
@@ -64,6 +65,7 @@ Result<void> lower(air::ir::CanonicalKernel &kernel, TargetMachine &machine) {
   // On the whole kernel, and before anything changes which lanes are together.
   passes.addPass(LowerSimdgroup());
   passes.addPass(LowerAtomics());
+  passes.addPass(DotBytes());
   // After inlining, which shows where pointers come from.
   passes.addPass(GuardAlignment());
   // LLVM's own pipeline: here a lane is a thread, so nothing that it does to control flow hurts.

@@ -279,6 +279,28 @@ end:
   EXPECT_TRUE(assembles(*image)) << image->ptx;
 }
 
+TEST(CudaPipeline, FourProductsOfBytesAreOneInstruction) {
+  auto image = compile(R"(
+  %a = load <4 x i8>, ptr addrspace(1) %src, align 4
+  %b = bitcast i32 %gid to <4 x i8>
+  %wa = sext <4 x i8> %a to <4 x i32>
+  %wb = zext <4 x i8> %b to <4 x i32>
+  %p = mul <4 x i32> %wa, %wb
+  %p0 = extractelement <4 x i32> %p, i32 0
+  %p1 = extractelement <4 x i32> %p, i32 1
+  %p2 = extractelement <4 x i32> %p, i32 2
+  %p3 = extractelement <4 x i32> %p, i32 3
+  %s01 = add i32 %p0, %p1
+  %s23 = add i32 %p2, %p3
+  %s = add i32 %s01, %s23
+  %r = add i32 %s, %gid
+  store i32 %r, ptr addrspace(1) %dst, align 4
+  ret void)", "");
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_EQ(countOf(image->ptx, "dp4a.s32.u32") + countOf(image->ptx, "dp4a.u32.s32"), 1u) << image->ptx;
+  EXPECT_TRUE(assembles(*image)) << image->ptx;
+}
+
 TEST(CudaPipeline, UnknownCallIsNamed) {
   auto image = compile(kLoad + R"(
   %x = call float @air.simd_bogus.f32(float %v)
