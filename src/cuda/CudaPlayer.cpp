@@ -257,7 +257,8 @@ Result<void> CudaPlayer::build(Graph &graph) {
 Result<void> CudaPlayer::update(Graph &graph) {
   std::vector<void *> pointers;
   for (size_t i = 0; i < plan_.launches.size(); ++i) {
-    const Launch &now = plan_.launches[i], &was = graph.launches[i];
+    const Launch &now = plan_.launches[i];
+    Launch &was = graph.launches[i];
     bool same = std::memcmp(now.grid, was.grid, sizeof now.grid) == 0 &&
                 std::memcmp(now.block, was.block, sizeof now.block) == 0 &&
                 std::memcmp(&now.position, &was.position, sizeof now.position) == 0 &&
@@ -270,6 +271,11 @@ Result<void> CudaPlayer::update(Graph &graph) {
     parametersOf(now, pointers);
     CuKernelNodeParams params = nodeParams(now, pointers);
     PEWTER_CUDA(setKernelNode(graph.executable, graph.nodes[i], &params), "cuGraphExecKernelNodeSetParams");
+    std::copy_n(plan_.arguments.begin() + now.firstArgument, now.argumentCount,
+                graph.arguments.begin() + was.firstArgument);
+    const uint32_t firstArgument = was.firstArgument;
+    was = now;
+    was.firstArgument = firstArgument;
   }
   ++graphsReused_;
   return {};
@@ -298,14 +304,13 @@ Result<void> CudaPlayer::launchGraph() {
       graphs_.pop_front();
       return built;
     }
+    graphs_.front().launches = plan_.launches;
+    graphs_.front().arguments = plan_.arguments;
   } else {
     graphs_.splice(graphs_.begin(), graphs_, found);
     PEWTER_TRY_VOID(update(graphs_.front()));
   }
-  Graph &graph = graphs_.front();
-  graph.launches = plan_.launches;
-  graph.arguments = plan_.arguments;
-  PEWTER_CUDA(launchGraph(graph.executable, stream_), "cuGraphLaunch");
+  PEWTER_CUDA(launchGraph(graphs_.front().executable, stream_), "cuGraphLaunch");
   return {};
 }
 

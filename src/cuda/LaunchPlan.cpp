@@ -4,7 +4,6 @@
 // Between two intervals of many launches the edges would be all pairs; the graph maker puts an empty
 // node there (CudaPlayer.cpp). Tested by CudaDevice_test.cpp.
 #include "cuda/LaunchPlan.h"
-#include "device/KeyBuilder.h"
 #include <algorithm>
 #include <cstring>
 
@@ -22,13 +21,15 @@ void LaunchPlan::clear() {
 }
 
 Hash128 LaunchPlan::shape() const {
-  device::KeyBuilder key;
+  std::vector<uint64_t> words;
+  words.reserve(launches.size() * 3 + dependencies.size());
   for (const Launch &launch : launches) {
-    key.add(reinterpret_cast<uint64_t>(launch.function));
-    key.add(uint64_t(launch.argumentCount) << 32 | launch.dependencyCount);
+    words.push_back(reinterpret_cast<uint64_t>(launch.function));
+    words.push_back(uint64_t(launch.firstArgument) << 32 | launch.argumentCount);
+    words.push_back(launch.dependencyCount);
   }
-  key.add(std::as_bytes(std::span(dependencies)));
-  return key.hash();
+  words.insert(words.end(), dependencies.begin(), dependencies.end());
+  return hashOf(std::as_bytes(std::span(words)));
 }
 
 void LaunchPlanner::beginEncoder(bool concurrent) {
@@ -129,17 +130,18 @@ Result<void> LaunchPlanner::dispatch(const DispatchCommand &command, const Size3
     return fail(ErrorKind::Unsupported, "Kernel \"{}\": a grid of ({}) threadgroups in x is over what "
                 "CUDA launches (2147483647).", pipeline.reflection().name, whole[0]);
   for (unsigned edges = 0; edges < 8; ++edges) {
-    Launch part = launch;
     bool isEmpty = false;
+    for (unsigned i = 0; i < 3; ++i)
+      isEmpty |= (edges >> i & 1 ? rest[i] : whole[i]) == 0;
+    if (isEmpty)
+      continue;
     for (unsigned i = 0; i < 3; ++i) {
       bool edge = edges >> i & 1;
-      part.grid[i] = edge ? 1 : uint32_t(whole[i]);
-      part.block[i] = uint32_t(edge ? rest[i] : size[i]);
-      part.position.firstThreadgroup[i] = edge ? uint32_t(whole[i]) : 0;
-      isEmpty |= part.grid[i] == 0 || part.block[i] == 0;
+      launch.grid[i] = edge ? 1 : uint32_t(whole[i]);
+      launch.block[i] = uint32_t(edge ? rest[i] : size[i]);
+      launch.position.firstThreadgroup[i] = edge ? uint32_t(whole[i]) : 0;
     }
-    if (!isEmpty)
-      addInPieces(command, pipeline, part);
+    addInPieces(command, pipeline, launch);
   }
   return {};
 }

@@ -31,7 +31,7 @@ struct LaunchPlan {
 
   void clear();
   bool empty() const { return launches.empty(); }
-  /// Names the plan by everything but argument values and constants: which graph can play it.
+  /// Names the plan by everything but sizes, argument values and constants: which graph can play it.
   Hash128 shape() const;
 };
 
