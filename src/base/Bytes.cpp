@@ -31,6 +31,27 @@ Result<size_t> sizeOfRegularFile(const Descriptor &file, const std::filesystem::
   return static_cast<size_t>(info.st_size);
 }
 
+/// As much as a pipe or a terminal may give.
+constexpr size_t kMostFromStream = size_t(1) << 30;
+
+Result<Bytes> readStream(const Descriptor &file, const std::filesystem::path &path) {
+  Bytes bytes;
+  size_t done = 0;
+  for (;;) {
+    bytes.resize(done + (size_t(64) << 10));
+    ssize_t got = ::read(file.value, bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno != EINTR)
+      return fail(ErrorKind::Io, "Cannot read \"{}\": {}.", path.string(), std::strerror(errno));
+    if (got == 0)
+      break;
+    done += got < 0 ? 0 : static_cast<size_t>(got);
+    if (done > kMostFromStream)
+      return fail(ErrorKind::Io, "\"{}\" gives more than {} bytes.", path.string(), kMostFromStream);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
 bool writeAll(const Descriptor &file, ByteView bytes) {
   while (!bytes.empty()) {
     ssize_t put = ::write(file.value, bytes.data(), bytes.size());
@@ -47,6 +68,9 @@ Result<Bytes> readFile(const std::filesystem::path &path) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.value < 0)
     return fail(ErrorKind::Io, "Cannot open \"{}\": {}.", path.string(), std::strerror(errno));
+  struct stat info;
+  if (::fstat(file.value, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+    return readStream(file, path);
   PEWTER_TRY(size_t size, sizeOfRegularFile(file, path));
   Bytes bytes(size);
   size_t done = 0;

@@ -93,6 +93,8 @@ Result<Perplexity> measurePerplexity(Sequence &sequence, std::span<const uint32_
   window = std::min(window ? window : sequence.maxContext(), sequence.maxContext());
   if (tokens.size() < 2)
     return fail(ErrorKind::Validation, "The text has [{}] tokens; at least 2 are needed.", tokens.size());
+  if (window < 2)
+    return fail(ErrorKind::Validation, "The window has [{}] token; at least 2 are needed.", window);
   Perplexity out;
   const size_t vocabulary = sequence.engine().config().vocab;
   double start = now(), loss = 0;

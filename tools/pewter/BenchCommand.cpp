@@ -121,7 +121,7 @@ void print(const Row &row, double bandwidth) {
 
 Result<void> run(BenchFlags &flags) {
   uint32_t threads = flags.engine.threads ? flags.engine.threads : std::thread::hardware_concurrency();
-  uint32_t needed = 0;
+  uint64_t needed = 0;
   PEWTER_TRY(auto engine, makeEngine(flags.engine));
   double bandwidth = measureReadBandwidth(threads);
   uint32_t most = engine->maxContext();
@@ -152,7 +152,7 @@ Result<void> run(BenchFlags &flags) {
     add(std::move(row));
   }
   for (uint32_t depth : flags.count ? flags.depths : std::vector<uint32_t>()) {
-    needed = depth + flags.count * (flags.repeats + 1);
+    needed = depth + uint64_t(flags.count) * (flags.repeats + 1);
     if (needed > most) {
       skipped.push_back(fmt::format("tg{}@{}", flags.count, depth));
       continue;

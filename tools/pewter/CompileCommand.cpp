@@ -249,7 +249,14 @@ Result<void> compile(const CompileOptions &options) {
     PEWTER_TRY(request.target, targetNamed(options.device, request.ptxArchitecture));
     if (!options.threadgroup.empty()) {
       PEWTER_TRY(std::vector<uint64_t> size, numbersFrom(options.threadgroup, "--threadgroup"));
-      size.resize(3, 1);
+      const size_t extents = size.size();
+      size.resize(std::max<size_t>(extents, 3), 1);
+      uint64_t threads = 1;
+      for (uint64_t extent : size)
+        threads = extent > 1024 ? 0 : threads * extent;
+      if (extents > 3 || threads == 0 || threads > 1024)
+        return fail(ErrorKind::Validation,
+                    "--threadgroup \"{}\" is not X[,Y[,Z]] with 1 to 1024 threads in all.", options.threadgroup);
       request.shape.kind = compiler::ThreadgroupShape::Kind::Exact;
       for (size_t i = 0; i < 3; ++i)
         request.shape.size[i] = uint32_t(size[i]);
@@ -361,7 +368,8 @@ void addCompile(CLI::App &app, int &status) {
   auto *threadgroup =
       command->add_option("--threadgroup", options->threadgroup, "Compile for exactly this size");
   command->add_option("--constant", options->constants, "NAME=VALUE of a function constant");
-  command->add_option("--bools", options->boolDefault, "Value of bool constants not named otherwise");
+  command->add_option("--bools", options->boolDefault, "Value of bool constants not named otherwise")
+      ->check(CLI::Range(0, 1));
   command->add_option("--integers", options->integerDefault,
                       "Value of all other constants not named otherwise");
   command->add_option("--math", options->input.mathMode, "fast, relaxed or safe; for .metal")

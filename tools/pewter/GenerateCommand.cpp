@@ -179,7 +179,7 @@ void addGenerate(CLI::App &app, int &status) {
   command->callback([flags, prompt, &status] {
     flags->hasPrompt = prompt->count() > 0;
     auto result = run(*flags);
-    status = result ? 0 : report(result.error());
+    status = !result ? report(result.error()) : interrupted ? 128 + SIGINT : 0;
   });
 }
 

@@ -3,10 +3,12 @@
 // the same model in another format.
 #include "muse/ModelConfig.h"
 #include "muse/Quantize.h"
+#include "muse/Tokenizer.h"
 #include "pewter/Commands.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -127,6 +129,8 @@ int check(const muse::GgufModel &model) {
   auto tensors = muse::ModelTensors::find(model, *config);
   if (!tensors)
     return report(tensors.error());
+  if (auto tokenizer = muse::Tokenizer::load(model); !tokenizer)
+    return report(tokenizer.error());
   if (auto contents = model.checkContents(); !contents)
     return report(contents.error());
   fmt::print("{}: a muse-glimmer model of {} blocks, hidden {}, {} query and {} key-value heads of {}, "
@@ -178,6 +182,12 @@ void addQuantize(CLI::App &app, int &status) {
     auto model = muse::GgufModel::open(options->input);
     if (!model) {
       status = report(model.error());
+      return;
+    }
+    std::error_code unknown;
+    if (std::filesystem::equivalent(options->input, options->output, unknown)) {
+      status = report(fail(ErrorKind::Validation, "OUT \"{}\" is the file that is read; another one is expected.",
+                           options->output));
       return;
     }
     bool terminal = ::isatty(STDERR_FILENO);

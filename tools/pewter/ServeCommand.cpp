@@ -55,6 +55,9 @@ bool isLoopback(const std::string &host) {
 
 Result<void> run(ServeFlags &flags) {
   PEWTER_TRY(flags.service.defaults, flags.sampler.build());
+  for (const std::string &key : flags.keys)
+    if (key.empty())
+      return fail(ErrorKind::Validation, "An API key is empty; a secret text is expected.");
   flags.service.apiKeys = flags.keys;
   if (!flags.keyFile.empty()) {
     PEWTER_TRY(auto keys, readKeys(flags.keyFile));

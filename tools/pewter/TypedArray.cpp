@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <unistd.h>
 
 namespace pewter::tools {
 namespace {
@@ -94,6 +95,11 @@ Result<TypedArray> emptyFrom(std::string_view text, std::string_view spec) {
                numbersFrom(text.substr(bracket + 1, text.size() - bracket - 2), "array shape"));
   }
   PEWTER_TRY(uint64_t bytes, byteCount(type, array.shape));
+  // Held here and in a buffer of the device.
+  const auto memory = uint64_t(::sysconf(_SC_PHYS_PAGES)) * uint64_t(::sysconf(_SC_PAGESIZE));
+  if (bytes > memory / 2)
+    return fail(ErrorKind::OutOfMemory, "Array \"{}\" has {} bytes; this machine has memory for {}.", spec, bytes,
+                memory / 2);
   array.bytes.resize(bytes);
   return array;
 }

@@ -168,7 +168,7 @@ std::vector<std::string> argumentsFor(const compiler::SourceRequest &request,
       "-triple", "spir64-unknown-unknown", // Only to satisfy the parser; replaced below.
       "-x", "c++", "-std=c++17", "-ffreestanding", "-nostdsysteminc", "-nobuiltininc", "-fdeclspec",
       "-fnative-half-type", "-fnative-half-arguments-and-returns", "-fno-threadsafe-statics",
-      "-fno-rtti", "-fconvergent-functions", "-fgnuc-version=4.2.1", "-ferror-limit", "100",
+      "-fno-rtti", "-fno-elide-type", "-fconvergent-functions", "-fgnuc-version=4.2.1", "-ferror-limit", "100",
       "-ftemplate-depth=1024", "-O2", "-disable-llvm-passes", "-disable-O0-optnone",
       "-relaxed-aliasing", // Kernels read bytes as whatever they hold; AIR is consumed without TBAA.
       // What the rewritten tokens provoke.
