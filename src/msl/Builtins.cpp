@@ -2,6 +2,7 @@
 //
 // Tested by: Compile_test.cpp, tests/conformance (Halves.TakeBuiltinsOfTheCompiler).
 #include "msl/Builtins.h"
+#include "air/ir/ExpandOverflow.h"
 #include <llvm/ADT/StringSet.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -13,34 +14,6 @@ using namespace llvm;
 
 namespace {
 
-/// The flag of an addition or subtraction is read from its result, that of a product from a wider one.
-Value *withOverflow(IRBuilder<> &builder, const WithOverflowInst &call) {
-  Value *a = call.getLHS(), *b = call.getRHS();
-  Value *result = nullptr, *overflow = nullptr;
-  if (call.getBinaryOp() == Instruction::Mul) {
-    Type *wide = a->getType()->getExtendedType();
-    const auto widened = [&](Value *value) {
-      return call.isSigned() ? builder.CreateSExt(value, wide) : builder.CreateZExt(value, wide);
-    };
-    Value *product = builder.CreateMul(widened(a), widened(b));
-    result = builder.CreateTrunc(product, a->getType());
-    overflow = builder.CreateICmpNE(product, widened(result));
-  } else {
-    const bool isSum = call.getBinaryOp() == Instruction::Add;
-    result = isSum ? builder.CreateAdd(a, b) : builder.CreateSub(a, b);
-    if (!call.isSigned()) {
-      overflow = isSum ? builder.CreateICmpULT(result, a) : builder.CreateICmpULT(a, b);
-    } else {
-      Value *changed = builder.CreateXor(a, result);
-      Value *other = isSum ? builder.CreateXor(b, result) : builder.CreateXor(a, b);
-      overflow = builder.CreateICmpSLT(builder.CreateAnd(changed, other),
-                                       Constant::getNullValue(a->getType()));
-    }
-  }
-  Value *both = builder.CreateInsertValue(PoisonValue::get(call.getType()), result, 0);
-  return builder.CreateInsertValue(both, overflow, 1);
-}
-
 Value *replacement(IRBuilder<> &builder, const IntrinsicInst &call) {
   switch (call.getIntrinsicID()) {
   case Intrinsic::expect:
@@ -48,13 +21,6 @@ Value *replacement(IRBuilder<> &builder, const IntrinsicInst &call) {
     return call.getArgOperand(0);
   case Intrinsic::is_constant:
     return builder.getFalse();
-  case Intrinsic::sadd_with_overflow:
-  case Intrinsic::uadd_with_overflow:
-  case Intrinsic::ssub_with_overflow:
-  case Intrinsic::usub_with_overflow:
-  case Intrinsic::smul_with_overflow:
-  case Intrinsic::umul_with_overflow:
-    return withOverflow(builder, cast<WithOverflowInst>(call));
   default:
     return nullptr;
   }
@@ -82,7 +48,8 @@ void renameMathFunctions(Module &module) {
 
 void lowerBuiltins(Module &module) {
   renameMathFunctions(module);
-  for (Function &function : module)
+  for (Function &function : module) {
+    air::ir::expandOverflow(function);
     for (Instruction &instruction : make_early_inc_range(instructions(function)))
       if (auto *call = dyn_cast<IntrinsicInst>(&instruction)) {
         IRBuilder<> builder(call);
@@ -91,6 +58,7 @@ void lowerBuiltins(Module &module) {
           call->eraseFromParent();
         }
       }
+  }
 }
 
 void returnAtTraps(Function &entry) {

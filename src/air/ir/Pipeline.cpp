@@ -4,6 +4,7 @@
 // branch, and a value that all lanes shared becomes a phi that no analysis recognises as shared.
 #include "air/ir/Pipeline.h"
 #include "air/ir/ExpandMemory.h"
+#include "air/ir/ExpandOverflow.h"
 #include "air/ir/ExtractKernel.h"
 #include "air/ir/FinishControlFlow.h"
 #include "air/ir/GuardArithmetic.h"
@@ -115,6 +116,7 @@ void addSimplifyPasses(ModulePassManager &passes) {
   function.addPass(ADCEPass());
   function.addPass(SimplifyCFGPass());
 
+  function.addPass(ExpandOverflowPass());
   // The final shape; nothing behind this may form switches or merge blocks.
   function.addPass(GuardArithmeticPass());
   function.addPass(FinishControlFlowPass());

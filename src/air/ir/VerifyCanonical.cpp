@@ -54,12 +54,6 @@ bool isPlainIntrinsic(Intrinsic::ID id) {
   case Intrinsic::usub_sat:
   case Intrinsic::sshl_sat:
   case Intrinsic::ushl_sat:
-  case Intrinsic::sadd_with_overflow:
-  case Intrinsic::uadd_with_overflow:
-  case Intrinsic::ssub_with_overflow:
-  case Intrinsic::usub_with_overflow:
-  case Intrinsic::smul_with_overflow:
-  case Intrinsic::umul_with_overflow:
   case Intrinsic::fshl:
   case Intrinsic::fshr:
   case Intrinsic::ctpop:
