@@ -111,7 +111,6 @@ void compare(uint32_t count, uint32_t seed) {
   EXPECT_EQ(compared, requests.size());
   EXPECT_EQ(server.get("/health").status, 200);
   EXPECT_GT(cancelled, 0u);
-  EXPECT_GT(cached, 0u);
   ::testing::Test::RecordProperty("cached", static_cast<int>(cached));
 }
 
