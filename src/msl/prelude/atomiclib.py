@@ -49,9 +49,9 @@ def operations(space, air_space, scope, t):
 def generate():
     out("namespace metal {")
     out("template<class T> struct _atomic { T __s; METAL_FUNC _atomic() = default; "
-        "METAL_FUNC constexpr _atomic(T v) : __s(v) {} };")
+        "METAL_FUNC explicit constexpr _atomic(T v) : __s(v) {} };")
     out("template<> struct _atomic<bool> { uint __s; METAL_FUNC _atomic() = default; "
-        "METAL_FUNC constexpr _atomic(bool v) : __s(v) {} };")
+        "METAL_FUNC explicit constexpr _atomic(bool v) : __s(v) {} };")
     out("template<class T> using atomic = _atomic<T>;")
     for t in ("int", "uint", "bool", "float", "ulong", "long"):
         out(f"typedef _atomic<{t}> atomic_{t};")
