@@ -230,6 +230,25 @@ TEST_F(CudaDeviceTest, GraphsAreUsedAgain) {
   EXPECT_EQ(scope_.fake().count("cuGraphLaunch"), 3u);
 }
 
+TEST_F(CudaDeviceTest, GraphsUsedAgainHaveNewArgumentsInAllPartsOfADispatch) {
+  auto record = [&](uint64_t address) {
+    auto stream = std::make_unique<CommandStream>();
+    begin(*stream, false);
+    for (uint32_t i = 0; i < 4; ++i) // Two whole threadgroups and one of two threads.
+      dispatch(*stream, *pipeline_, address + i, 1, {130, 1, 1}, /*exactThreads=*/true);
+    return stream;
+  };
+  play(record(0x1000));
+  for (uint64_t address : {0x2000, 0x3000}) {
+    scope_.fake().launches.clear();
+    play(record(address));
+    ASSERT_EQ(scope_.fake().launches.size(), 8u);
+    for (size_t i = 0; i < 8; ++i)
+      EXPECT_EQ(scope_.fake().launches[i].arguments[0], address + i / 2) << "launch " << i;
+  }
+  EXPECT_EQ(scope_.fake().count("cuGraphInstantiate"), 1u);
+}
+
 TEST_F(CudaDeviceTest, CopiesAndFillsKeepTheirPlace) {
   auto memory = device_->allocate(256, StorageMode::Shared).value();
   auto copy = device_->allocate(256, StorageMode::Private).value();

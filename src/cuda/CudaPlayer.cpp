@@ -257,8 +257,7 @@ Result<void> CudaPlayer::build(Graph &graph) {
 Result<void> CudaPlayer::update(Graph &graph) {
   std::vector<void *> pointers;
   for (size_t i = 0; i < plan_.launches.size(); ++i) {
-    const Launch &now = plan_.launches[i];
-    Launch &was = graph.launches[i];
+    const Launch &now = plan_.launches[i], &was = graph.launches[i];
     bool same = std::memcmp(now.grid, was.grid, sizeof now.grid) == 0 &&
                 std::memcmp(now.block, was.block, sizeof now.block) == 0 &&
                 std::memcmp(&now.position, &was.position, sizeof now.position) == 0 &&
@@ -271,12 +270,10 @@ Result<void> CudaPlayer::update(Graph &graph) {
     parametersOf(now, pointers);
     CuKernelNodeParams params = nodeParams(now, pointers);
     PEWTER_CUDA(setKernelNode(graph.executable, graph.nodes[i], &params), "cuGraphExecKernelNodeSetParams");
-    std::copy_n(plan_.arguments.begin() + now.firstArgument, now.argumentCount,
-                graph.arguments.begin() + was.firstArgument);
-    const uint32_t firstArgument = was.firstArgument;
-    was = now;
-    was.firstArgument = firstArgument;
   }
+  // Not in the loop: the parts of a ragged dispatch have their arguments in common, and each compares them.
+  graph.launches = plan_.launches;
+  graph.arguments = plan_.arguments;
   ++graphsReused_;
   return {};
 }
