@@ -43,6 +43,17 @@ add_executable(GgufFile_fuzz EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/muse/GgufF
 target_link_libraries(GgufFile_fuzz PRIVATE pewter-fuzz-gguf)
 target_link_options(GgufFile_fuzz PRIVATE -fsanitize=address,fuzzer)
 
+# The server's readers of what anybody may send.
+add_library(pewter-fuzz-serve STATIC EXCLUDE_FROM_ALL)
+foreach(name IN ITEMS Grammar Json JsonSchema CompletionRequest)
+  target_sources(pewter-fuzz-serve PRIVATE ${CMAKE_SOURCE_DIR}/src/serve/${name}.cpp)
+endforeach()
+target_sources(pewter-fuzz-serve PRIVATE ${CMAKE_SOURCE_DIR}/src/muse/Sampler.cpp)
+target_include_directories(pewter-fuzz-serve PUBLIC ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(pewter-fuzz-serve PUBLIC pewter-fuzz-air)
+target_compile_options(pewter-fuzz-serve PUBLIC -fsanitize=address,fuzzer-no-link -g -O1)
+pewter_fuzzers(pewter-fuzz-serve serve)
+
 if(PEWTER_BUILD_COMPILER)
   find_package(LLVM 22.1 REQUIRED CONFIG)
   pewter_fuzzer_library(pewter-fuzz-air-ir FOLDERS air/ir LINK pewter-fuzz-air LLVM)

@@ -64,7 +64,10 @@ public:
       : engine_(engine), slot_(slot), task_(task), settings_(task.settings),
         tokenizer_(slot.sequence->engine().tokenizer()), sampler_(samplerOptions(task)),
         channels_(tokenizer_, task.chat ? task.prompt : std::span<const uint32_t>()), decoder_(tokenizer_),
-        stops_(settings_.stop) {}
+        stops_(settings_.stop) {
+    if (settings_.constraint)
+      constraint_.emplace(settings_.constraint, *task.order);
+  }
 
   Answer<CompletionResult> run() {
     auto start = Clock::now();
@@ -111,12 +114,14 @@ private:
         result_.times.firstToken = result_.times.prompt + secondsSince(start);
       else
         slot_.tokensPerSecond = static_cast<double>(result_.tokens.size() - 1) / secondsSince(start);
-      if (!settings_.ignoreEnd && tokenizer_.endsGeneration(id)) {
+      if ((constraint_ || !settings_.ignoreEnd) && tokenizer_.endsGeneration(id)) {
         setChannel(Channel::Head);
         return end(Finish::EndToken);
       }
       if (!take(id))
         return end(stops_.matched() ? Finish::StopString : Finish::ClientLeft);
+      if (constraint_ && constraint_->finished())
+        return end(Finish::EndToken);
       if (task_.clientGone())
         return end(Finish::ClientLeft);
       if (settings_.maxTokens && result_.tokens.size() >= *settings_.maxTokens)
@@ -128,10 +133,16 @@ private:
   }
 
   /// The next token; it joins the result and what waits to go out.
-  Result<uint32_t> pick(std::span<const float> logits) {
+  Answer<uint32_t> pick(std::span<const float> logits) {
     auto start = Clock::now();
     TokenRecord record;
     PEWTER_TRY(record.id, sampler_.sample(logits));
+    if (constraint_) {
+      if (!constraint_->allows(record.id)) {
+        PEWTER_TRY(record.id, constrained(logits));
+      }
+      constraint_->accept(record.id);
+    }
     sampler_.accept(record.id);
     if (settings_.logProbabilities) {
       record.logProbability = static_cast<float>(logits[record.id] - muse::logSumExp(logits));
@@ -141,6 +152,25 @@ private:
     result_.tokens.push_back(record);
     waiting_.push_back(std::move(record));
     return result_.tokens.back().id;
+  }
+
+  /// Another token, of those that the grammar allows. The first try costs nothing and mostly fits.
+  Answer<uint32_t> constrained(std::span<const float> logits) {
+    std::vector<uint8_t> mask;
+    size_t count = constraint_->allowed(mask);
+    if (constraint_->overwhelmed())
+      return refuse(400, "The grammar is so ambiguous that the text cannot be followed.");
+    if (count == 0)
+      return refuse(400, "The grammar allows no token of the vocabulary behind the text so far.");
+    std::vector<float> masked(logits.begin(), logits.end());
+    uint32_t best = UINT32_MAX;
+    for (uint32_t id = 0; id < masked.size(); ++id)
+      if (!mask[id])
+        masked[id] = -1e30f; // finite, and far below anything that a bias could lift
+      else if (best == UINT32_MAX || masked[id] > masked[best])
+        best = id;
+    PEWTER_TRY(uint32_t id, sampler_.sample(masked));
+    return mask[id] ? id : best; // a draw may end on the last candidate by rounding
   }
 
   /// The text of a token; false when the answer ends with it.
@@ -190,6 +220,7 @@ private:
   ChatChannels channels_;
   muse::StreamDecoder decoder_;
   StopMatcher stops_;
+  std::optional<TokenConstraint> constraint_;
   std::vector<TokenRecord> waiting_;
   CompletionResult result_;
 };

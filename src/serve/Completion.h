@@ -10,6 +10,7 @@
 #include "serve/CompletionRequest.h"
 #include "serve/EngineThread.h"
 #include "serve/SlotPool.h"
+#include "serve/TokenConstraint.h"
 
 namespace pewter::serve {
 
@@ -47,6 +48,7 @@ struct CompletionTask {
   std::span<const uint32_t> prompt;
   bool chat = false;            ///< Split by channels.
   uint32_t choice = 0;          ///< Moves the seed.
+  const TokenOrder *order = nullptr; ///< Needed with a grammar.
   std::function<bool()> clientGone = {};
   /// False ends the answer.
   std::function<bool(const Piece &)> onPiece = {};

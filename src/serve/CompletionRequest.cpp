@@ -2,6 +2,7 @@
 // Tested by CompletionRequest_test.cpp.
 #include "serve/CompletionRequest.h"
 #include "muse/Sequence.h"
+#include "serve/JsonSchema.h"
 #include <algorithm>
 #include <limits>
 
@@ -176,14 +177,55 @@ void readStop(Fields &fields, CompletionSettings &settings) {
   std::erase(settings.stop, "");
 }
 
-void readResponseFormat(Fields &fields, CompletionSettings &) {
-  const Json *format = fields.find("response_format");
-  if (!format)
-    return;
-  Fields inner(*format, fields.nameOf("response_format"), fields.lenient());
-  inner.choice("type", "text", {"text"});
-  if (auto read = inner.finish(); !read)
-    fields.complain(read.error());
+void readResponseFormat(Fields &fields, CompletionSettings &settings) {
+  int ways = 0;
+  auto constrain = [&](Result<std::string> grammar) {
+    ++ways;
+    if (grammar)
+      settings.grammar = std::move(*grammar);
+    else
+      fields.complain(std::move(grammar).error());
+  };
+  if (const Json *format = fields.find("response_format")) {
+    Fields inner(*format, fields.nameOf("response_format"), fields.lenient());
+    std::string type = inner.choice("type", "text", {"text", "json_object", "json_schema"});
+    if (type == "json_object") {
+      const Json *schema = inner.find("schema");
+      constrain(schema ? grammarOfSchema(*schema, fields.lenient()) : grammarOfAnyObject());
+    } else if (type == "json_schema") {
+      static const Json kNone;
+      const Json *named = inner.find("json_schema");
+      Fields described(named ? *named : kNone, inner.nameOf("json_schema"), fields.lenient());
+      described.string("name", "");
+      described.string("description", "");
+      described.boolean("strict", true);
+      const Json *schema = described.find("schema");
+      if (!schema)
+        described.complain(Error(ErrorKind::Validation, fmt::format("Field \"{}\" is missing; a JSON schema is expected.",
+                                                                    described.nameOf("schema"))));
+      if (auto read = described.finish(); !read)
+        inner.complain(read.error());
+      else
+        constrain(grammarOfSchema(*schema, fields.lenient()));
+    }
+    if (auto read = inner.finish(); !read)
+      fields.complain(read.error());
+  }
+  if (const Json *schema = fields.find("json_schema"))
+    constrain(grammarOfSchema(*schema, fields.lenient()));
+  if (std::string grammar = fields.string("grammar", ""); !grammar.empty())
+    constrain(std::move(grammar));
+  if (ways > 1)
+    fields.complain(Error(ErrorKind::Validation, "The request has [" + std::to_string(ways) +
+                                                     "] of \"response_format\", \"json_schema\" and \"grammar\"; one is "
+                                                     "expected."));
+  if (!settings.grammar.empty() && fields.good()) {
+    auto grammar = Grammar::parse(settings.grammar);
+    if (grammar)
+      settings.constraint = std::move(*grammar);
+    else
+      fields.complain(std::move(grammar).error());
+  }
 }
 
 Answer<ChatRequest> readChatRequest(const Json &body, const ReadingOptions &options) {
@@ -264,6 +306,7 @@ Answer<TextRequest> readLlamaRequest(const Json &body, const ReadingOptions &opt
   CompletionSettings &settings = request.settings;
   Fields fields(body, "", options.lenient);
   readSampling(fields, options, settings);
+  readResponseFormat(fields, settings);
   fields.string("model", "");
   for (const char *name : {"max_tokens", "n_predict"})
     if (int64_t most = fields.integer(name, -1, -1, UINT32_MAX); most >= 0)

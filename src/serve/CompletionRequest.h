@@ -6,6 +6,7 @@
 // Plain values.
 #pragma once
 #include "muse/Sampler.h"
+#include "serve/Grammar.h"
 #include "serve/Json.h"
 #include "serve/Refusal.h"
 #include <variant>
@@ -25,6 +26,7 @@ struct CompletionSettings {
   bool echo = false, returnTokens = false;
   std::optional<uint32_t> slot;
   std::string grammar;                ///< GBNF; "" is none.
+  std::shared_ptr<const Grammar> constraint; ///< The same, read.
 };
 
 struct ReadingOptions {
@@ -37,7 +39,7 @@ struct ReadingOptions {
 void readSampling(Fields &fields, const ReadingOptions &options, CompletionSettings &settings);
 /// "stop": a string or a list of them.
 void readStop(Fields &fields, CompletionSettings &settings);
-/// OpenAI's "response_format", as a grammar.
+/// OpenAI's "response_format", and llama.cpp's "json_schema" and "grammar": at most one of them.
 void readResponseFormat(Fields &fields, CompletionSettings &settings);
 
 struct ChatRequest {

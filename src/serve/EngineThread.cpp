@@ -36,6 +36,16 @@ EngineThread::Statistics EngineThread::statistics() const {
   return statistics_;
 }
 
+void EngineThread::watch() {
+  std::lock_guard lock(mutex_);
+  watchedUntil_ = Clock::now() + std::chrono::seconds(5);
+}
+
+std::vector<muse::PhaseSample> EngineThread::lastTimeline() const {
+  std::lock_guard lock(mutex_);
+  return timeline_;
+}
+
 Result<void> EngineThread::submit(Job &job, const std::function<bool()> *cancelled) {
   std::unique_lock lock(mutex_);
   if (stopping_)
@@ -127,12 +137,26 @@ bool EngineThread::runDecodes(std::unique_lock<std::mutex> &lock) {
       sequences.push_back(sequences_[job->slot]);
       tokens.push_back(job->token);
     }
-  lock.unlock();
   auto start = Clock::now();
-  Result<void> result = batch.size() == 1 ? sequences[0]->decode(tokens[0])
-                                          : muse::Sequence::decodeTogether(sequences, tokens);
+  bool timed = batch.size() == 1 && start < watchedUntil_ && start - timedAt_ > std::chrono::seconds(2);
+  lock.unlock();
+  Result<void> result;
+  std::vector<muse::PhaseSample> samples;
+  if (timed) {
+    auto profiled = sequences[0]->profileDecode(tokens[0]); // the same kernels, so the same bits
+    if (profiled)
+      samples = std::move(*profiled);
+    else
+      result = std::unexpected(std::move(profiled).error());
+  } else {
+    result = batch.size() == 1 ? sequences[0]->decode(tokens[0]) : muse::Sequence::decodeTogether(sequences, tokens);
+  }
   double seconds = secondsSince(start);
   lock.lock();
+  if (timed) {
+    timeline_ = std::move(samples);
+    timedAt_ = Clock::now();
+  }
   ++statistics_.steps[batch.size() - 1];
   statistics_.decodeSeconds += seconds;
   statistics_.lastStepSeconds = seconds;

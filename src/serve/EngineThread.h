@@ -60,6 +60,10 @@ public:
     double lastStepSeconds = 0, longestStreamWait = 0; ///< The latter: between two steps, for a prompt's chunk.
   };
   Statistics statistics() const;
+  /// For five seconds, now and then a step of a lone row is timed group by group.
+  void watch();
+  /// The groups of the last step that was timed.
+  std::vector<muse::PhaseSample> lastTimeline() const;
 
 private:
   enum class Kind { Decode, Prefill, Call };
@@ -91,6 +95,8 @@ private:
   uint32_t stepsSincePrefill_ = 0;
   bool stopping_ = false;
   Statistics statistics_;
+  std::vector<muse::PhaseSample> timeline_;
+  std::chrono::steady_clock::time_point watchedUntil_{}, timedAt_{};
   std::thread thread_;
 };
 

@@ -31,6 +31,7 @@ class Fields {
 public:
   /// `path` names the object in messages; "" is the request itself.
   Fields(const Json &object, std::string path, bool lenient);
+  Fields(Json &&, std::string, bool) = delete; // It would be gone before its fields are read.
 
   /// Null counts as not given.
   const Json *find(const char *name);

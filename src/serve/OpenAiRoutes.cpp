@@ -82,6 +82,8 @@ HttpReply Service::chatCompletions(const HttpRequest &request) {
   auto ids = chat_->encode(engine_->tokenizer(), read->messages, /*addGenerationPrompt=*/true);
   if (!ids)
     return errorReply(ids.error());
+  if (read->settings.constraint)
+    ids->insert(ids->end(), answerHead_.begin(), answerHead_.end());
   if (auto checked = checkPrompt(*ids); !checked)
     return errorReply(checked.error());
   auto settings = std::make_shared<const CompletionSettings>(std::move(read->settings));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tested by tests/serve/Routes.cpp.
 #include "serve/Service.h"
+#include "serve/SessionFile.h"
 #include <algorithm>
 #include <ctime>
 #include <random>
@@ -12,6 +13,11 @@ std::string errorBody(int status, std::string_view message) {
   Refusal refusal(status, std::string(message));
   return dumpJson({{"error",
                     {{"message", refusal.message}, {"type", refusal.type()}, {"param", nullptr}, {"code", status}}}});
+}
+
+/// A route's path may end in "*".
+bool matches(std::string_view route, std::string_view path) {
+  return route.ends_with('*') ? path.starts_with(route.substr(0, route.size() - 1)) : path == route;
 }
 
 /// Takes the same time wherever the texts differ.
@@ -55,6 +61,13 @@ const std::vector<Service::RouteEntry> &Service::routes() {
       {"POST", "/v1/completions", &Service::completions, false},
       {"POST", "/completion", &Service::llamaCompletion, false},
       {"POST", "/completions", &Service::llamaCompletion, false},
+      {"GET", "/props", &Service::props, false},
+      {"GET", "/slots", &Service::slots, false},
+      {"POST", "/slots/*", &Service::slotAction, false},
+      {"POST", "/apply-template", &Service::applyTemplate, false},
+      {"GET", "/metrics", &Service::metricsText, false},
+      {"GET", "/telemetry", &Service::telemetry, false},
+      {"GET", "/", &Service::page, true},
       {"POST", "/tokenize", &Service::tokenize, false},
       {"POST", "/detokenize", &Service::detokenize, false},
   };
@@ -72,13 +85,42 @@ Result<std::unique_ptr<Service>> Service::create(std::shared_ptr<muse::Engine> e
     service->chat_ = std::move(*chat);
   else
     service->noChat_ = chat.error().message();
+  service->findAnswerHead();
+  service->order_.emplace(e.tokenizer());
   PEWTER_TRY(service->pool_, SlotPool::create(service->engine_, service->options_.slots, service->options_.context,
                                               service->options_.patience));
   std::vector<muse::Sequence *> sequences;
   for (const auto &slot : service->pool_->slots())
     sequences.push_back(slot->sequence.get());
   service->thread_ = std::make_unique<EngineThread>(std::move(sequences));
+  service->identity_ = sessionIdentity(e);
+  if (!service->options_.sessionFolder.empty()) {
+    if (!std::filesystem::is_directory(service->options_.sessionFolder))
+      return fail(ErrorKind::Io, "The folder for sessions [{}] is none; an existing folder is expected.",
+                  service->options_.sessionFolder);
+    removeUnfinishedSessions(service->options_.sessionFolder);
+  }
   return service;
+}
+
+/// A model may begin an answer with a head that names its recipient. An answer that has to follow a grammar
+/// begins behind the head that the template gives to earlier answers.
+void Service::findAnswerHead() {
+  if (!chat_)
+    return;
+  static constexpr const char *kMark = "@text@";
+  Json messages = Json::array({{{"role", "user"}, {"content", "x"}}});
+  auto prompt = chat_->render(messages, /*addGenerationPrompt=*/true);
+  messages.push_back({{"role", "assistant"}, {"content", kMark}});
+  auto whole = chat_->render(messages, /*addGenerationPrompt=*/false);
+  if (!prompt || !whole || !whole->starts_with(*prompt))
+    return;
+  size_t mark = whole->find(kMark, prompt->size());
+  if (mark == whole->npos)
+    return;
+  auto ids = engine_->tokenizer().encode(whole->substr(prompt->size(), mark - prompt->size()), muse::Specials::All);
+  if (ids)
+    answerHead_ = std::move(*ids);
 }
 
 HttpHandlers Service::handlers() {
@@ -89,7 +131,7 @@ HttpHandlers Service::handlers() {
 
 const Service::RouteEntry *Service::find(const HttpRequest &request) const {
   for (const RouteEntry &entry : routes())
-    if (request.path == entry.path && (request.method == entry.method || (request.method == "HEAD" && std::string_view(entry.method) == "GET")))
+    if (matches(entry.path, request.path) && (request.method == entry.method || (request.method == "HEAD" && std::string_view(entry.method) == "GET")))
       return &entry;
   return nullptr;
 }
@@ -112,7 +154,7 @@ std::optional<HttpReply> Service::admit(const HttpRequest &request) {
   if (!options_.apiKeys.empty() && !(entry && entry->open) && !hasKey(request))
     return errorReply({401, "The request has no API key that the server knows. \"Authorization: Bearer KEY\" is expected."});
   if (!entry) {
-    bool otherMethod = std::ranges::any_of(routes(), [&](const RouteEntry &each) { return request.path == each.path; });
+    bool otherMethod = std::ranges::any_of(routes(), [&](const RouteEntry &each) { return matches(each.path, request.path); });
     return errorReply({otherMethod ? 405 : 404,
                        fmt::format("There is no route [{} {}].", request.method, request.path)});
   }
@@ -132,7 +174,9 @@ std::optional<HttpReply> Service::admit(const HttpRequest &request) {
 
 HttpReply Service::handle(const HttpRequest &request) {
   const RouteEntry *entry = find(request);
-  return (this->*entry->route)(request);
+  HttpReply reply = (this->*entry->route)(request);
+  metrics_.answered(entry->path, reply.status);
+  return reply;
 }
 
 HttpReply Service::health(const HttpRequest &) {
@@ -253,6 +297,7 @@ Answer<CompletionResult> Service::perform(Ticket &ticket, const Work &work,
                           .prompt = work.prompt,
                           .chat = work.chat,
                           .choice = work.choice,
+                          .order = &*order_,
                           .clientGone = [&] { return mustEnd(ticket) || ticket.clientGone(); },
                           .onPiece = onPiece});
   if (!result) {
@@ -261,6 +306,7 @@ Answer<CompletionResult> Service::perform(Ticket &ticket, const Work &work,
     return result;
   }
   result->times.queue = ticket.queued;
+  metrics_.completed(*result);
   if (result->finish == Finish::ClientLeft && !ticket.clientGone() && mustEnd(ticket)) {
     if (cancelling_)
       return refuse(503, "The server is stopping.");

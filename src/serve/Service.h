@@ -12,6 +12,7 @@
 #include "serve/Completion.h"
 #include "serve/Http.h"
 #include "serve/HttpServer.h"
+#include "serve/Metrics.h"
 
 namespace pewter::serve {
 
@@ -23,6 +24,7 @@ struct ServiceOptions {
   std::string alias = {};                       ///< The model's name for clients; "" is its own.
   std::chrono::milliseconds patience{30'000};   ///< How long a request waits for a slot.
   std::chrono::milliseconds requestTime{600'000}; ///< How long an answer may take.
+  std::string sessionFolder = {};               ///< "": sessions are not kept.
   muse::SamplerOptions defaults = {};
 };
 
@@ -61,6 +63,15 @@ private:
   HttpReply completions(const HttpRequest &);
   // llama.cpp's (LlamaRoutes.cpp).
   HttpReply llamaCompletion(const HttpRequest &);
+  // The server's state (StateRoutes.cpp).
+  HttpReply props(const HttpRequest &);
+  HttpReply applyTemplate(const HttpRequest &);
+  HttpReply slots(const HttpRequest &);
+  HttpReply slotAction(const HttpRequest &);
+  HttpReply metricsText(const HttpRequest &);
+  HttpReply telemetry(const HttpRequest &);
+  HttpReply page(const HttpRequest &);
+  Metrics::Now measureNow() const;
 
   /// A request's hold on a slot, had before the reply begins, so that having none is a status of its own.
   struct Ticket {
@@ -81,6 +92,7 @@ private:
   /// Whether a request has run out of time, or must end because the server does.
   bool mustEnd(const Ticket &ticket) const;
   Answer<void> checkPrompt(std::span<const uint32_t> prompt) const;
+  void findAnswerHead();
   Answer<std::vector<uint32_t>> idsOf(const Prompt &prompt) const;
   ReadingOptions reading() const;
 
@@ -88,10 +100,14 @@ private:
   ServiceOptions options_;
   std::optional<muse::ChatTemplate> chat_;
   std::string noChat_;                           ///< Why there is no template.
+  std::vector<uint32_t> answerHead_;             ///< What the template puts between a prompt and an answer's text.
+  std::optional<TokenOrder> order_;
   std::string modelName_;
   int64_t started_ = 0;
   std::unique_ptr<SlotPool> pool_;
   std::unique_ptr<EngineThread> thread_;         ///< Ends before the pool.
+  Json identity_;                                ///< Of sessions.
+  Metrics metrics_;
   std::atomic<uint64_t> requests_ = 0;
   std::atomic<bool> stopping_ = false, cancelling_ = false;
 };

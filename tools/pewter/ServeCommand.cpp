@@ -129,6 +129,7 @@ void addServe(CLI::App &app, int &status) {
       ->capture_default_str();
   command->add_option("--ctx", flags->service.context, "Longest sequence of a slot (default: the model's)");
   command->add_option("--alias", flags->service.alias, "The model's name for clients");
+  command->add_option("--slot-save-path", flags->service.sessionFolder, "Folder in which slots' sessions are kept");
   command->add_flag("--lenient", flags->service.lenient, "Ignore fields that are not known");
   command->add_option("--api-key", flags->keys, "A key that clients must show; may be repeated");
   command->add_option("--api-key-file", flags->keyFile, "File of keys, one a line, mode 600");
