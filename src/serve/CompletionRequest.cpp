@@ -5,6 +5,7 @@
 #include "serve/JsonSchema.h"
 #include <algorithm>
 #include <limits>
+#include <random>
 
 namespace pewter::serve {
 namespace {
@@ -53,10 +54,17 @@ void readLogitBias(Fields &fields, const ReadingOptions &options, CompletionSett
 }
 
 void readSeed(Fields &fields, CompletionSettings &settings) {
-  // Clients send any 64-bit number; the generator takes 32 bits.
+  // Clients send any 64-bit number; the generator takes 32 bits. Those that fit are themselves. Mixing keeps any
+  // two apart that differ in one of their halves only, such as all small negative ones.
   int64_t seed = fields.integer("seed", -1, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
-  if (fields.has("seed") && seed != -1)
-    settings.sampler.seed = static_cast<uint32_t>(static_cast<uint64_t>(seed) ^ (static_cast<uint64_t>(seed) >> 32));
+  if (!fields.has("seed") || seed == -1)
+    return;
+  uint32_t word = static_cast<uint32_t>(seed);
+  if (seed < 0 || seed > std::numeric_limits<uint32_t>::max()) {
+    std::seed_seq halves{word, static_cast<uint32_t>(static_cast<uint64_t>(seed) >> 32)};
+    halves.generate(&word, &word + 1);
+  }
+  settings.sampler.seed = word;
 }
 
 /// Content is a string or a list of text parts.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/CompletionRequest.h"
 #include <gtest/gtest.h>
+#include <set>
 
 namespace pewter::serve {
 namespace {
@@ -20,6 +21,28 @@ TEST(CompletionRequest, ChatReadsPartsAndNames) {
   EXPECT_TRUE(request->settings.sampler.seed.has_value());
   EXPECT_EQ(request->settings.sampler.temperature, 0.25f);
   EXPECT_EQ(request->settings.sampler.topK, 40u); // the server's default
+}
+
+TEST(CompletionRequest, DifferentSeedsStayDifferent) {
+  auto seedOf = [](const Json &seed) {
+    auto request = readCompletionRequest({{"prompt", "a"}, {"seed", seed}}, kOptions);
+    EXPECT_TRUE(request) << seed;
+    return request ? request->settings.sampler.seed : std::nullopt;
+  };
+  for (uint32_t seed : {0u, 1u, 5u, 0x7fffffffu, 0xffffffffu})
+    EXPECT_EQ(seedOf(seed), seed);
+  EXPECT_EQ(seedOf(-1), std::nullopt);
+  EXPECT_EQ(seedOf(nullptr), std::nullopt);
+  std::set<uint32_t> all;
+  const int64_t bases[] = {0, int64_t{1} << 32, int64_t{-1} << 32, int64_t{1} << 62};
+  for (int64_t base : bases)
+    for (int64_t i = 0; i < 1000; ++i)
+      all.insert(seedOf(base + i).value());
+  for (int64_t i = 2; i < 1000; ++i)
+    all.insert(seedOf(-i).value());
+  EXPECT_EQ(all.size(), 4998u);
+  EXPECT_FALSE(readCompletionRequest(Json::parse(R"({"prompt": "a", "seed": 9223372036854775808})"), kOptions));
+  EXPECT_FALSE(readCompletionRequest(Json::parse(R"({"prompt": "a", "seed": 9223372036854775808.0})"), kOptions));
 }
 
 TEST(CompletionRequest, PromptsComeInFourForms) {

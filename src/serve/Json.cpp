@@ -111,8 +111,12 @@ int64_t Fields::integer(const char *name, int64_t otherwise, int64_t least, int6
     return otherwise;
   if (value->is_number()) {
     double number = value->get<double>();
-    if (number == std::floor(number) && number >= static_cast<double>(least) && number <= static_cast<double>(most))
-      return value->is_number_float() ? static_cast<int64_t>(number) : value->get<int64_t>();
+    bool fits = number == std::floor(number) && number >= -0x1p63 && number < 0x1p63;
+    if (!value->is_number_float()) // As numbers of their own, as a double lacks their last bits.
+      fits = !value->is_number_unsigned() || value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
+    int64_t whole = !fits ? 0 : value->is_number_float() ? static_cast<int64_t>(number) : value->get<int64_t>();
+    if (fits && whole >= least && whole <= most)
+      return whole;
   }
   complain(Error(ErrorKind::Validation,
                  fmt::format("Field \"{}\" is [{}]; a whole number from {} to {} is expected.", nameOf(name),
