@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +24,13 @@ ServerProcess::ServerProcess(std::vector<std::string> flags) {
   for (std::string &word : words)
     arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  const pid_t test = ::getpid();
   pid_ = ::fork();
   if (pid_ == 0) {
+    // A test that aborts runs no destructor.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != test)
+      ::_exit(127);
     ::dup2(pipes[1], STDOUT_FILENO);
     ::dup2(errorFd, STDERR_FILENO);
     ::execv(arguments[0], arguments.data());
