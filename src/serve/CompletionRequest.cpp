@@ -135,8 +135,19 @@ bool readPrompts(Fields &fields, const ReadingOptions &options, std::vector<Prom
     fields.complain(Error(ErrorKind::Validation,
                           fmt::format("Field \"prompt\" is {}; a string, a list of token ids [below {}], or a list of "
                                       "at most {} of these is expected.",
-                                      value ? "something else" : "missing", options.vocabulary, kMostPrompts)));
+                                      value ? fmt::format("another [{}]", value->type_name()) : "missing",
+                                      options.vocabulary, kMostPrompts)));
   return good;
+}
+
+void readStreamOptions(Fields &fields, const ReadingOptions &options, CompletionSettings &settings) {
+  const Json *streaming = fields.find("stream_options");
+  if (!streaming)
+    return;
+  Fields inner(*streaming, "stream_options", options.lenient);
+  settings.streamUsage = inner.boolean("include_usage", false);
+  if (auto read = inner.finish(); !read)
+    fields.complain(read.error());
 }
 
 } // namespace
@@ -254,18 +265,16 @@ Answer<ChatRequest> readChatRequest(const Json &body, const ReadingOptions &opti
     fields.complain(Error(ErrorKind::Validation,
                           fmt::format("Field \"top_logprobs\" is [{}], but \"logprobs\" is not true.",
                                       settings.topLogProbabilities)));
-  if (const Json *streaming = fields.find("stream_options")) {
-    Fields inner(*streaming, "stream_options", options.lenient);
-    settings.streamUsage = inner.boolean("include_usage", false);
-    if (auto read = inner.finish(); !read)
-      fields.complain(read.error());
-  }
+  readStreamOptions(fields, options, settings);
   const Json *messages = fields.find("messages");
   request.messages = Json::array();
   if (!messages || !messages->is_array() || messages->empty() || messages->size() > kMostMessages)
     fields.complain(Error(ErrorKind::Validation,
                           fmt::format("Field \"messages\" is {}; a list of 1 to {} messages is expected.",
-                                      messages ? "something else" : "missing", kMostMessages)));
+                                      !messages               ? "missing"
+                                      : !messages->is_array() ? fmt::format("of type [{}]", messages->type_name())
+                                                              : fmt::format("a list of [{}]", messages->size()),
+                                      kMostMessages)));
   else
     for (size_t i = 0; i < messages->size(); ++i)
       request.messages.push_back(readMessage((*messages)[i], fmt::format("messages[{}]", i), options, fields));
@@ -298,12 +307,7 @@ Answer<TextRequest> readCompletionRequest(const Json &body, const ReadingOptions
   }
   if (!fields.string("suffix", "").empty())
     fields.complain(Error(ErrorKind::Unsupported, "Field \"suffix\" is given; the model cannot fill in the middle."));
-  if (const Json *streaming = fields.find("stream_options")) {
-    Fields inner(*streaming, "stream_options", options.lenient);
-    settings.streamUsage = inner.boolean("include_usage", false);
-    if (auto read = inner.finish(); !read)
-      fields.complain(read.error());
-  }
+  readStreamOptions(fields, options, settings);
   readPrompts(fields, options, request.prompts);
   PEWTER_TRY_VOID(finish(fields, settings));
   return request;
@@ -328,6 +332,21 @@ Answer<TextRequest> readLlamaRequest(const Json &body, const ReadingOptions &opt
                                                               request.prompts.size())));
   PEWTER_TRY_VOID(finish(fields, settings));
   return request;
+}
+
+Json samplerJson(const muse::SamplerOptions &options) {
+  return {{"temperature", options.temperature},
+          {"top_k", options.topK},
+          {"top_p", options.topP},
+          {"min_p", options.minP},
+          {"typical_p", options.typicalP},
+          {"repeat_last_n", options.repeatLastN},
+          {"repeat_penalty", options.repeatPenalty},
+          {"presence_penalty", options.presencePenalty},
+          {"frequency_penalty", options.frequencyPenalty},
+          {"mirostat", options.mirostat},
+          {"mirostat_tau", options.mirostatTau},
+          {"mirostat_eta", options.mirostatEta}};
 }
 
 } // namespace pewter::serve

@@ -61,4 +61,7 @@ Answer<TextRequest> readCompletionRequest(const Json &body, const ReadingOptions
 /// llama.cpp's /completion.
 Answer<TextRequest> readLlamaRequest(const Json &body, const ReadingOptions &options);
 
+/// The sampling settings by the names that llama.cpp's routes have for them.
+Json samplerJson(const muse::SamplerOptions &options);
+
 } // namespace pewter::serve

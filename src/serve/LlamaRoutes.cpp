@@ -36,26 +36,15 @@ Json probabilitiesOf(const std::vector<TokenRecord> &tokens, const muse::Tokeniz
 }
 
 Json settingsOf(const CompletionSettings &settings, uint32_t seed) {
-  const muse::SamplerOptions &s = settings.sampler;
-  return {{"seed", seed},
-          {"temperature", s.temperature},
-          {"top_k", s.topK},
-          {"top_p", s.topP},
-          {"min_p", s.minP},
-          {"typical_p", s.typicalP},
-          {"repeat_last_n", s.repeatLastN},
-          {"repeat_penalty", s.repeatPenalty},
-          {"presence_penalty", s.presencePenalty},
-          {"frequency_penalty", s.frequencyPenalty},
-          {"mirostat", s.mirostat},
-          {"mirostat_tau", s.mirostatTau},
-          {"mirostat_eta", s.mirostatEta},
-          {"stop", settings.stop},
-          {"n_predict", settings.maxTokens ? int64_t(*settings.maxTokens) : -1},
-          {"ignore_eos", settings.ignoreEnd},
-          {"stream", settings.stream},
-          {"n_probs", settings.topLogProbabilities},
-          {"grammar", settings.grammar}};
+  Json out = samplerJson(settings.sampler);
+  out.update(Json{{"seed", seed},
+                  {"stop", settings.stop},
+                  {"n_predict", settings.maxTokens ? int64_t(*settings.maxTokens) : -1},
+                  {"ignore_eos", settings.ignoreEnd},
+                  {"stream", settings.stream},
+                  {"n_probs", settings.topLogProbabilities},
+                  {"grammar", settings.grammar}});
+  return out;
 }
 
 Json timingsOf(const CompletionResult &result) {

@@ -44,22 +44,11 @@ uint64_t weightBytesPerStep(const muse::Engine &engine) {
 HttpReply Service::props(const HttpRequest &) {
   const muse::Tokenizer &tokenizer = engine_->tokenizer();
   const muse::GgufValue *text = engine_->model().find("tokenizer.chat_template");
-  const muse::SamplerOptions &s = options_.defaults;
   auto spelled = [&](std::optional<uint32_t> id) { return id ? tokenizer.bytesOf(*id) : std::string(); };
   return jsonReply(
       {{"default_generation_settings",
         {{"n_ctx", pool_->slots()[0]->sequence->maxContext()},
-         {"params",
-          {{"temperature", s.temperature},
-           {"top_k", s.topK},
-           {"top_p", s.topP},
-           {"min_p", s.minP},
-           {"typical_p", s.typicalP},
-           {"repeat_last_n", s.repeatLastN},
-           {"repeat_penalty", s.repeatPenalty},
-           {"presence_penalty", s.presencePenalty},
-           {"frequency_penalty", s.frequencyPenalty},
-           {"mirostat", s.mirostat}}}}},
+         {"params", samplerJson(options_.defaults)}}},
        {"total_slots", pool_->slots().size()},
        {"model_alias", modelName_},
        {"model_path", engine_->model().label()},
