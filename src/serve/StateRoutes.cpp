@@ -3,30 +3,14 @@
 // Routes that tell what the server is and does, and those that keep a slot's session.
 //
 // Tested by tests/serve/Telemetry.cpp and tests/serve/Sessions.cpp.
+#include "base/MemoryBandwidth.h"
+#include "serve/CompletionRequest.h"
 #include "serve/Service.h"
 #include "serve/SessionFile.h"
-#include <numeric>
 #include <thread>
 
 namespace pewter::serve {
 namespace {
-
-/// What this machine's memory gives, in bytes per second: all cores read buffers that no cache holds.
-double readBandwidth() {
-  unsigned count = std::max(1u, std::thread::hardware_concurrency());
-  constexpr size_t kWords = 8u << 20; // 64 MiB each
-  std::vector<std::vector<uint64_t>> buffers(count);
-  for (auto &buffer : buffers)
-    buffer.assign(kWords, 1);
-  std::atomic<uint64_t> total = 0;
-  auto start = std::chrono::steady_clock::now();
-  std::vector<std::jthread> threads;
-  for (auto &buffer : buffers)
-    threads.emplace_back([&] { total += std::accumulate(buffer.begin(), buffer.end(), uint64_t(0)); });
-  threads.clear(); // joins
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return total ? static_cast<double>(count * kWords * 8) / seconds : 0;
-}
 
 /// Bytes of weights that one decode step reads: all matrices but the embedding, of which it takes a row.
 uint64_t weightBytesPerStep(const muse::Engine &engine) {
@@ -129,7 +113,7 @@ HttpReply Service::telemetry(const HttpRequest &request) {
   out["gigabytes_per_second"] = step > 0 ? bytes / step / 1e9 : 0;
   // Only where the weights lie in this machine's memory.
   if (engine_->context().geometry() == muse::Geometry::Cpu) {
-    static const double limit = readBandwidth();
+    static const double limit = measureReadBandwidth(std::thread::hardware_concurrency());
     out["limit_gigabytes_per_second"] = limit / 1e9;
   }
   Json &timeline = out["timeline"] = Json::array();

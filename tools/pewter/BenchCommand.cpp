@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `pewter bench`: prefill and decode rates of a model on this machine, in rows like llama-bench prints,
 // with the share of the memory's measured speed that decoding reaches.
+#include "base/MemoryBandwidth.h"
 #include "pewter/Commands.h"
 #include "pewter/EngineOptions.h"
 #include <algorithm>
@@ -36,34 +37,6 @@ struct Row {
     return sorted[sorted.size() / 2];
   }
 };
-
-/// How fast this machine reads memory: the best of some passes over 256 MiB by `threads` threads.
-double measureReadBandwidth(uint32_t threads) {
-  constexpr size_t kBytes = 256 << 20;
-  std::vector<uint64_t> memory(kBytes / 8, 1);
-  double best = 0;
-  for (int pass = 0; pass < 5; ++pass) {
-    auto start = Clock::now();
-    std::vector<std::thread> workers;
-    std::vector<uint64_t> sums(threads * 8);
-    for (uint32_t t = 0; t < threads; ++t)
-      workers.emplace_back([&, t] {
-        size_t begin = memory.size() / threads * t, end = begin + memory.size() / threads;
-        uint64_t sum[8] = {};
-        for (size_t i = begin; i + 8 <= end; i += 8)
-          for (int j = 0; j < 8; ++j)
-            sum[j] += memory[i + j];
-        for (uint64_t s : sum)
-          sums[t * 8] += s;
-      });
-    for (auto &worker : workers)
-      worker.join();
-    volatile uint64_t sink = sums[0];
-    static_cast<void>(sink);
-    best = std::max(best, kBytes / seconds(start) / 1e9);
-  }
-  return best;
-}
 
 std::vector<uint32_t> someTokens(const muse::Engine &engine, uint32_t count) {
   std::vector<uint32_t> ids(count);
@@ -123,7 +96,7 @@ Result<void> run(BenchFlags &flags) {
   uint32_t threads = flags.engine.threads ? flags.engine.threads : std::thread::hardware_concurrency();
   uint64_t needed = 0;
   PEWTER_TRY(auto engine, makeEngine(flags.engine));
-  double bandwidth = measureReadBandwidth(threads);
+  double bandwidth = measureReadBandwidth(threads) / 1e9;
   uint32_t most = engine->maxContext();
   PEWTER_TRY(auto sequence, muse::Sequence::create(engine, {}));
   std::vector<Row> rows;
