@@ -4,6 +4,7 @@
 #include <cstring>
 #include <llvm/Support/ErrorHandling.h>
 #include <mutex>
+#include <new>
 #include <pthread.h>
 
 namespace pewter::compiler {
@@ -11,27 +12,47 @@ namespace {
 
 constexpr size_t kStackBytes = size_t(64) << 20;
 
-/// LLVM calls this before it would end the process.
-void onFatalError(void *, const char *, bool) { springFaultTrap(SIGABRT); }
-
 struct Call {
   const std::function<void()> *work;
   FaultTrap trap;
-  bool outOfMemory = false;
+  bool outOfMemory = false;   ///< By an exception.
+  bool missedMemory = false; ///< At some time; what became of it is another question.
 };
+thread_local Call *currentCall = nullptr;
+std::new_handler nextHandler = nullptr;
+
+/// LLVM calls this before it would end the process.
+void onFatalError(void *, const char *, bool) { springFaultTrap(SIGABRT); }
+
+void onBadAllocation(void *, const char *, bool) {
+  if (currentCall)
+    currentCall->missedMemory = true;
+  springFaultTrap(SIGABRT);
+}
+
+/// Much of LLVM lets no exception through, so that a std::bad_alloc ends as an abort that says nothing.
+void onNoMemory() {
+  if (currentCall)
+    currentCall->missedMemory = true;
+  if (!nextHandler)
+    throw std::bad_alloc();
+  nextHandler();
+}
 
 void *threadMain(void *argument) {
   Call &call = *static_cast<Call *>(argument);
   ensureSignalStack();
   if (::sigsetjmp(call.trap.resume, 0) == 0) {
     armFaultTrap(&call.trap);
+    currentCall = &call;
     try {
       (*call.work)();
     } catch (const std::bad_alloc &) {
       call.outOfMemory = true;
     }
-    armFaultTrap(nullptr);
   }
+  armFaultTrap(nullptr);
+  currentCall = nullptr;
   return nullptr;
 }
 
@@ -43,7 +64,8 @@ Result<void> runGuarded(const std::function<void()> &work, std::string_view doin
   std::call_once(once, [] {
     // Fails, in effect, only where the program has a handler of its own: then its rule holds.
     llvm::install_fatal_error_handler(onFatalError);
-    llvm::install_bad_alloc_error_handler(onFatalError);
+    llvm::install_bad_alloc_error_handler(onBadAllocation);
+    nextHandler = std::set_new_handler(onNoMemory);
   });
   Call call{&work, {}};
   call.trap.catchesAbort = true;
@@ -57,7 +79,7 @@ Result<void> runGuarded(const std::function<void()> &work, std::string_view doin
     return fail(ErrorKind::OutOfMemory, "A thread with a stack of {} bytes for {} cannot be made: {}.",
                 kStackBytes, doing, std::strerror(status));
   ::pthread_join(thread, nullptr);
-  if (call.outOfMemory)
+  if (call.outOfMemory || (call.trap.signal == SIGABRT && call.missedMemory))
     return fail(ErrorKind::OutOfMemory, "The compiler ran out of memory while {}.", doing);
   if (call.trap.signal != 0)
     return fail(ErrorKind::Compile,
