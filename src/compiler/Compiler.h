@@ -51,6 +51,7 @@ struct ConstantValue {
 
 /// What code to make. Each names a family of machine code; a device says which one it wants.
 enum class TargetKind : uint8_t {
+  CpuAvx512Vnni, ///< x86-64-v4 and AVX-512 VNNI.
   CpuAvx512,   ///< x86-64-v4.
   CpuAvx2,     ///< x86-64-v3: AVX2, FMA, F16C.
   CpuBaseline, ///< x86-64-v2: no FMA; the portable form.

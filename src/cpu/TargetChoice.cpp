@@ -14,7 +14,8 @@ namespace pewter::cpu {
 using compiler::TargetKind;
 namespace {
 
-constexpr std::array<std::pair<TargetKind, std::string_view>, 5> kNames{{
+constexpr std::array<std::pair<TargetKind, std::string_view>, 6> kNames{{
+    {TargetKind::CpuAvx512Vnni, "avx512vnni"},
     {TargetKind::CpuAvx512, "avx512"},
     {TargetKind::CpuAvx2, "avx2"},
     {TargetKind::CpuBaseline, "baseline"},
@@ -34,6 +35,8 @@ std::string_view nameOf(TargetKind target) {
 bool canRun(TargetKind target) {
 #if defined(__x86_64__)
   switch (target) {
+  case TargetKind::CpuAvx512Vnni:
+    return __builtin_cpu_supports("avx512vnni") && canRun(TargetKind::CpuAvx512);
   case TargetKind::CpuAvx512:
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
@@ -56,7 +59,8 @@ bool canRun(TargetKind target) {
 
 TargetKind chooseTarget() {
   TargetKind best = TargetKind::CpuBaseline;
-  for (TargetKind kind : {TargetKind::CpuNeon, TargetKind::CpuAvx2, TargetKind::CpuAvx512})
+  for (TargetKind kind : {TargetKind::CpuNeon, TargetKind::CpuAvx2, TargetKind::CpuAvx512,
+                          TargetKind::CpuAvx512Vnni})
     if (canRun(kind))
       best = kind;
   auto wish = environment("PEWTER_CPU_TARGET");
@@ -74,8 +78,8 @@ TargetKind chooseTarget() {
     return best;
   }
   std::fprintf(stderr,
-               "pewter: PEWTER_CPU_TARGET is \"%s\"; expected avx512, avx2 or baseline. %s "
-               "is used.\n",
+               "pewter: PEWTER_CPU_TARGET is \"%s\"; expected avx512vnni, avx512, avx2 or baseline. "
+               "%s is used.\n",
                wish->c_str(), std::string(nameOf(best)).c_str());
   return best;
 }

@@ -43,10 +43,12 @@ struct CompileOptions {
 Result<compiler::TargetKind> targetNamed(const std::string &name, uint32_t &ptxArchitecture) {
   using compiler::TargetKind;
   if (name == "cpu")
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-               ? TargetKind::CpuAvx512
+    return __builtin_cpu_supports("x86-64-v4")
+               ? (__builtin_cpu_supports("avx512vnni") ? TargetKind::CpuAvx512Vnni : TargetKind::CpuAvx512)
            : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? TargetKind::CpuAvx2
                                                                              : TargetKind::CpuBaseline;
+  if (name == "avx512vnni")
+    return TargetKind::CpuAvx512Vnni;
   if (name == "avx512")
     return TargetKind::CpuAvx512;
   if (name == "avx2")
@@ -61,7 +63,7 @@ Result<compiler::TargetKind> targetNamed(const std::string &name, uint32_t &ptxA
     return TargetKind::Ptx;
   }
   return fail(ErrorKind::Validation,
-              "Device \"{}\" is not one of cpu, avx512, avx2, baseline, neon, sm_80, sm_90, sm_100.",
+              "Device \"{}\" is not one of cpu, avx512vnni, avx512, avx2, baseline, neon, sm_80, sm_90, sm_100.",
               name);
 }
 
@@ -360,7 +362,7 @@ void addCompile(CLI::App &app, int &status) {
   auto *all = command->add_flag("--all", options->all, "Make a pipeline of every kernel");
   command->add_option("--kernel", options->kernels, "Make a pipeline of this kernel")->excludes(all);
   auto *device = command->add_option("--device", options->device,
-                      "cpu (this machine's best), avx512, avx2, baseline, neon, sm_80, sm_90, sm_100")
+                      "cpu (this machine's best), avx512vnni, avx512, avx2, baseline, neon, sm_80, sm_90, sm_100")
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "Write the library here; with --device, an archive of pipelines");
   command->add_option("--emit", options->emit,

@@ -17,8 +17,8 @@ namespace {
 constexpr uint32_t kMagic = 0x494b5750; // "PWKI"
 constexpr size_t kChecksumEnd = 24;     // magic, ABI version, checksum
 constexpr size_t kHeaderSize = 128;
-constexpr uint32_t kLastTarget = 4; // compiler::TargetKind::CpuOracle
-constexpr uint32_t kOracleTarget = 4;
+constexpr uint32_t kLastTarget = 5; // compiler::TargetKind::CpuOracle
+constexpr uint32_t kOracleTarget = 5;
 constexpr uint32_t kExactShape = 2; // compiler::ThreadgroupShape::Kind::Exact
 constexpr uint32_t kMaxThreads = 1024;
 constexpr uint32_t kMaxStackBytes = 64u << 20;

@@ -97,10 +97,10 @@ TEST(KernelImage, InconsistentFieldsAreRefused) {
     change(image);
     EXPECT_THAT(errorOf(encode(image)), HasSubstr(message));
   };
-  refuse([](KernelImage &i) { i.target = 5; }, "target [5]");
+  refuse([](KernelImage &i) { i.target = 6; }, "target [6]");
   refuse([](KernelImage &i) { i.lanesPerCall = 33; }, "[33] lanes");
   refuse([](KernelImage &i) { i.lanesPerCall = 0; }, "[0] lanes");
-  refuse([](KernelImage &i) { i.target = 4; }, "expected 1 for target 4");
+  refuse([](KernelImage &i) { i.target = 5; }, "expected 1 for target 5");
   refuse([](KernelImage &i) { i.shapeKind = 3; }, "shape kind [3]");
   refuse([](KernelImage &i) { i.shapeSize[1] = 100; }, "[32 x 100 x 3]");
   refuse([](KernelImage &i) { i.shapeSize[0] = 0; }, "[0 x 2 x 3]");

@@ -4,6 +4,7 @@
 //   retarget           the analyses need the data layout of the machine
 //   choose lanes       merging turns barriers into nothing, which decides what entries there are
 //   prepare            sizes that are literals first: they decide loops and divergence
+//   find dots          while lanes have vectors; what is loaded changes its type
 //   insert prefetches  on the loops that are left; an address like any other for what follows
 //   analyse and emit   (Uniformity, KernelEmitter), once for full calls, once for all others
 //   drop the kernel    nothing refers to it any more
@@ -12,6 +13,7 @@
 #include "cpu/codegen/Vectorize.h"
 #include "cpu/codegen/target/Target.h"
 #include "cpu/codegen/transform/EntryPoints.h"
+#include "cpu/codegen/transform/FindDots.h"
 #include "cpu/codegen/transform/InsertPrefetches.h"
 #include "cpu/codegen/transform/Optimize.h"
 #include "cpu/codegen/transform/Prepare.h"
@@ -127,8 +129,10 @@ Result<GeneratedKernel> vectorize(air::ir::CanonicalKernel canonical,
     LaneModel model = entry.full;
     model.body = LaneModel::Body::General;
     prepareKernel(*general, canonical.reflection, model);
+    findDots(*general);
   }
   prepareKernel(*kernel, canonical.reflection, entry.full);
+  findDots(*kernel);
   if (traits.hasMatrix)
     prefetchNextTiles(*kernel, canonical.reflection);
   else

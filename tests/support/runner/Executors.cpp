@@ -67,6 +67,8 @@ const char *nameOf(Executor executor) {
     return "CpuAvx2";
   case Executor::CpuAvx512:
     return "CpuAvx512";
+  case Executor::CpuAvx512Vnni:
+    return "CpuAvx512Vnni";
   case Executor::Cuda:
     return "Cuda";
   }
@@ -83,6 +85,8 @@ compiler::TargetKind targetOf(Executor executor) {
     return compiler::TargetKind::CpuAvx2;
   case Executor::CpuAvx512:
     return compiler::TargetKind::CpuAvx512;
+  case Executor::CpuAvx512Vnni:
+    return compiler::TargetKind::CpuAvx512Vnni;
   case Executor::Cuda:
     return compiler::TargetKind::Ptx;
   }
@@ -104,6 +108,8 @@ bool isAvailable(Executor executor) {
     return __builtin_cpu_supports("x86-64-v2");
   case Executor::CpuAvx512:
     return __builtin_cpu_supports("x86-64-v4");
+  case Executor::CpuAvx512Vnni:
+    return __builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512vnni");
   default:
     return false;
   }

@@ -16,10 +16,10 @@
 
 namespace pewter::testing {
 
-enum class Executor { Oracle, CpuBaseline, CpuAvx2, CpuAvx512, Cuda };
+enum class Executor { Oracle, CpuBaseline, CpuAvx2, CpuAvx512, CpuAvx512Vnni, Cuda };
 inline constexpr Executor kAllExecutors[] = {Executor::Oracle, Executor::CpuBaseline,
                                              Executor::CpuAvx2, Executor::CpuAvx512,
-                                             Executor::Cuda};
+                                             Executor::CpuAvx512Vnni, Executor::Cuda};
 
 const char *nameOf(Executor executor);
 compiler::TargetKind targetOf(Executor executor);

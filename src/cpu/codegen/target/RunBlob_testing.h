@@ -14,6 +14,8 @@ namespace pewter::cpu::codegen {
 inline bool canRun(compiler::TargetKind kind) {
 #if defined(__x86_64__)
   switch (kind) {
+  case compiler::TargetKind::CpuAvx512Vnni:
+    return __builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512vnni");
   case compiler::TargetKind::CpuAvx512:
     return __builtin_cpu_supports("x86-64-v4");
   case compiler::TargetKind::CpuAvx2:

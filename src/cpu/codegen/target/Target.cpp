@@ -3,12 +3,13 @@
 // What each kind of target is for LLVM, and the passage from a module to object bytes. The blob
 // itself is made in LinkBlob.cpp.
 //
-//   kind         processor   features beyond it          vectors
-//   CpuAvx512    x86-64-v4   gathers, no 256-bit tuning  512
-//   CpuAvx2      x86-64-v3   gathers                     256
-//   CpuBaseline  x86-64-v2                               128
-//   CpuNeon      generic     neon                        128
-//   CpuOracle    as the host's v3 or generic             128
+//   kind           processor   features beyond it          vectors
+//   CpuAvx512Vnni  x86-64-v4   as below, and 8-bit dots    512
+//   CpuAvx512      x86-64-v4   gathers, no 256-bit tuning  512
+//   CpuAvx2        x86-64-v3   gathers                     256
+//   CpuBaseline    x86-64-v2                               128
+//   CpuNeon        generic     neon                        128
+//   CpuOracle      as the host's v3 or generic             128
 //
 // "Gathers" means that masked gathers become instructions rather than 32 branches.
 //
@@ -16,6 +17,7 @@
 #include "cpu/codegen/target/Target.h"
 #include "cpu/codegen/target/LinkBlob.h"
 #include "cpu/codegen/target/LowerArithmetic.h"
+#include "cpu/codegen/target/LowerDots.h"
 #include "cpu/codegen/target/SpreadElements.h"
 #include "cpu/codegen/target/TabulateCodes.h"
 #include <llvm/ADT/SmallPtrSet.h>
@@ -46,6 +48,8 @@ constexpr const char *kArm = "aarch64-unknown-linux-gnu";
 
 Result<Traits> traitsOf(TargetKind kind) {
   switch (kind) {
+  case TargetKind::CpuAvx512Vnni:
+    return Traits{kX86, "x86-64-v4", "-prefer-256-bit,+fast-gather,+avx512vnni", 512};
   case TargetKind::CpuAvx512:
     return Traits{kX86, "x86-64-v4", "-prefer-256-bit,+fast-gather", 512};
   case TargetKind::CpuAvx2:
@@ -164,7 +168,8 @@ Result<llvm::SmallVector<char, 0>> emit(llvm::Module &module, TargetKind kind,
   PEWTER_TRY(auto machine, createTargetMachine(kind, level));
   if (module.getTargetTriple() != machine->getTargetTriple())
     PEWTER_TRY_VOID(retarget(module, *machine, kind));
-  if (kind == TargetKind::CpuAvx512)
+  lowerDots(module, dotSupport(kind), vectorBits(kind));
+  if (vectorBits(kind) == 512)
     for (llvm::Function &function : module)
       if (!function.isDeclaration()) {
         tabulateCodes(function);

@@ -5,6 +5,7 @@
 //   pattern  it is cloned on the lane-0 values, without flags: lane 0 may be inactive.
 //   varying  it is written once per component on <lanes x T>, with its fast-math flags.
 // What has no vector form is done lane by lane.
+#include "cpu/abi/DotAbi.h"
 #include "cpu/codegen/transform/KernelEmitter.h"
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstrTypes.h>
@@ -645,10 +646,13 @@ void KernelEmitter::emitCall(CallInst &call) {
   }
   if (name.starts_with("air.os_log"))
     return emitLog(call);
-  if (!name.starts_with("llvm."))
+  const bool isDot = name.starts_with(kDotPrefix);
+  if (!name.starts_with("llvm.") && !isDot)
     return unsupported(call, "a function");
   if (uniformity_.isUniform(&call))
     return emitUniform(call);
+  if (isDot)
+    return emitDot(call);
   auto id = callee->getIntrinsicID();
   if (call.getType()->isVoidTy() || call.getType()->isStructTy() || call.getType()->isPointerTy())
     return emitLaneByLane(call);
@@ -679,6 +683,20 @@ void KernelEmitter::emitCall(CallInst &call) {
     results.push_back(created);
   }
   defineVectors(call, results);
+}
+
+// Of words, a call on vectors of words.
+void KernelEmitter::emitDot(CallInst &call) {
+  Function &callee = *call.getCalledFunction();
+  Type *type = builder_.vectorOf(call.getType());
+  std::string name = callee.getName().drop_back(StringRef("i32").size()).str();
+  FunctionCallee function = callee.getParent()->getOrInsertFunction(
+      name + "v" + std::to_string(lanes()) + "i32", FunctionType::get(type, {type, type, type}, false),
+      callee.getAttributes());
+  SmallVector<Value *, 3> operands;
+  for (Value *operand : call.args())
+    operands.push_back(vectorOf(operand));
+  defineVectors(call, {builder_.CreateCall(function, operands)});
 }
 
 // The last resort: a loop over the active lanes, each doing the scalar instruction.

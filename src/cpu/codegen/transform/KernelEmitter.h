@@ -140,6 +140,7 @@ private:
   void emitFreeze(llvm::FreezeInst &freeze);
   void emitCall(llvm::CallInst &call);
   void emitLaneByLane(llvm::Instruction &instruction);
+  void emitDot(llvm::CallInst &call);
   LaneValue builtinValue(const llvm::Argument &argument);
   LanePart builtinPart(air::Builtin builtin, unsigned component, llvm::Type *type,
                        const Shape &shape);
