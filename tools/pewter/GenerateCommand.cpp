@@ -10,6 +10,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <utility>
 
 namespace pewter::tools {
 namespace {
@@ -82,6 +83,9 @@ Json toJson(const muse::GenerationResult &result, std::span<const uint32_t> prom
 }
 
 Result<void> run(GenerateFlags &flags) {
+  if (flags.logProbabilities && !flags.json)
+    return fail(ErrorKind::Validation, "--logprobs [{}] is given without --json, which prints them.",
+                flags.logProbabilities);
   PEWTER_TRY(auto samplerOptions, flags.sampler.build());
   PEWTER_TRY(std::string text, textFrom(flags.prompt, flags.hasPrompt, flags.file));
   PEWTER_TRY(auto engine, makeEngine(flags.engine));
@@ -98,13 +102,20 @@ Result<void> run(GenerateFlags &flags) {
                                   .logProbabilities = flags.logProbabilities,
                                   .sampler = samplerOptions,
                                   .cancel = &interrupted};
-  if (ids.size() > 256)
-    options.prefillProgress = [&](uint32_t done) {
+  // Not before the first tokens are through: a refusal prints nothing else.
+  bool mayEcho = !flags.json && !flags.noEcho;
+  auto echo = [&] {
+    if (std::exchange(mayEcho, false)) {
+      progress.clear();
+      fmt::print("{}", text);
+      std::fflush(stdout);
+    }
+  };
+  options.prefillProgress = [&](uint32_t done) {
+    echo();
+    if (ids.size() > 256)
       progress.show("prompt", double(done) / double(ids.size()));
-    };
-  if (!flags.json && !flags.noEcho)
-    fmt::print("{}", text);
-  std::fflush(stdout);
+  };
   auto result = muse::generate(*sequence, ids, options, [&](const muse::GenerationStep &step) {
     progress.clear();
     if (flags.json)

@@ -4,12 +4,15 @@
 #include "pewter/Commands.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 
 int main(int argc, char **argv) {
   CLI::App app{"Pewter: Metal compute on machines that have no Metal."};
   app.require_subcommand(1);
   app.set_version_flag("--version", "pewter " PEWTER_VERSION);
+  // A file that may not grow is an error of the write, which then removes what it began.
+  std::signal(SIGXFSZ, SIG_IGN);
   int status = 0;
   pewter::tools::addBench(app, status);
   pewter::tools::addChat(app, status);
