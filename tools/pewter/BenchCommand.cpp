@@ -92,6 +92,19 @@ void print(const Row &row, double bandwidth) {
     fmt::print(" {:>7} | {:>7} |\n", "", "");
 }
 
+/// Options that what was chosen would not look at.
+Result<void> checkFlags(const BenchFlags &flags) {
+  if (!flags.trace.empty() && !flags.profile)
+    return fail(ErrorKind::Validation, "--trace [{}] is given without --phase-profile, which has what it writes.",
+                flags.trace);
+  if (flags.race && flags.profile)
+    return fail(ErrorKind::Validation, "--race and --phase-profile are given; one of them is expected.");
+  if (flags.json && (flags.race || flags.profile))
+    return fail(ErrorKind::Validation, "--json is given with {}, which prints text.",
+                flags.race ? "--race" : "--phase-profile");
+  return {};
+}
+
 Result<void> run(BenchFlags &flags) {
   uint32_t threads = flags.engine.threads ? flags.engine.threads : std::thread::hardware_concurrency();
   uint64_t needed = 0;
@@ -267,7 +280,9 @@ void addBench(CLI::App &app, int &status) {
   command->add_flag("--phase-profile", flags->profile, "Time each group of a token and of a prompt");
   command->add_option("--trace", flags->trace, "With --phase-profile: also write a Chrome trace (JSON)");
   command->callback([flags, &status] {
-    auto result = flags->race ? race(*flags) : flags->profile ? profile(*flags) : run(*flags);
+    auto result = checkFlags(*flags);
+    if (result)
+      result = flags->race ? race(*flags) : flags->profile ? profile(*flags) : run(*flags);
     status = result ? 0 : report(result.error());
   });
 }
