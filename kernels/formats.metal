@@ -246,4 +246,10 @@ struct MatrixArguments {
   uint rows;       ///< Of the batch.
   float scale;     ///< NVFP4: the tensor's outer scale. Others: 1.
 };
+
+/// The first tile of rows of a threadgroup of a prefill matmul, and the first that is not its own.
+static inline uint2 tilesOf(constant MatrixArguments &args, uint part, uint parts) {
+  const uint tiles = args.rows / 32u, each = (tiles + parts - 1u) / parts;
+  return uint2(min(part * each, tiles), min((part + 1u) * each, tiles));
+}
 #endif

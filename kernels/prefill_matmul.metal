@@ -45,12 +45,6 @@ static inline void multiplyRest(threadgroup const float *w, device const float *
   }
 }
 
-/// The first tile of rows of a threadgroup, and the first that is not its own.
-static inline uint2 tilesOf(constant MatrixArguments &args, uint part, uint parts) {
-  const uint tiles = args.rows / 32u, each = (tiles + parts - 1u) / parts;
-  return uint2(min(part * each, tiles), min((part + 1u) * each, tiles));
-}
-
 /// Walks these tiles with the decoded weights of inputs [begin, begin + depth).
 template <uint kOutputs>
 static inline void multiplyAll(threadgroup const float *tile, device const float *x, device float *y,

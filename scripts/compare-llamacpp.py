@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures Pewter beside llama.cpp on this machine, taking turns, and prints ratios.
 
-    scripts/compare-llamacpp.py [--types Q4_K,Q8_0] [--rounds 5] [--only decode|prefill|busy|start] [--json FILE]
+    scripts/compare-llamacpp.py [--types Q4_K,Q8_0] [--rounds 5] [--only decode|prefill|busy|start|error]
+                               [--activations f32|int8] [--json FILE]
 
 Fetches the prebuilt llama.cpp of the npm package node-llama-cpp 3.21.1 and its headers into .cache/peers,
 writes models with random weights (0.95 billion) into .cache/models, and starts one process per engine and
@@ -10,17 +11,24 @@ number of threads. Each measurement asks both engines in turn, and the figure is
 the ratio within a round, because the speed of a shared machine drifts. Other work disturbs the figures:
 run it alone, or compare processor time (--processor-time). --wait FILE prepares everything and measures when FILE exists.
 
-Needs build/release/bin/PewterWorker (ninja -C build/release PewterWorker), g++, npm and git.
+"error" measures exactness instead, on a smaller random model: the logits that follow prompts, with activations of
+either kind, beside the same model in double.
+
+Needs build/release/bin/PewterWorker (ninja -C build/release PewterWorker), for "error" also ReferenceLogits, g++, npm
+and git.
 """
 import argparse
+import array
 import contextlib
 import json
+import math
 import os
 import pathlib
 import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -48,12 +56,13 @@ def fetch_peer():
                     LIBRARIES / "libggml-base.so", f"-Wl,-rpath,{LIBRARIES}", "-Wl,--allow-shlib-undefined"], check=True)
 
 
-def make_model(kind):
-    path = ROOT / f".cache/models/M-{kind}.gguf"
+def make_model(kind, shape="M"):
+    path = ROOT / f".cache/models/{shape}-{kind}.gguf"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".partial")
-        subprocess.run([sys.executable, ROOT / "bench/llamacpp/make_model.py", partial, "--type", kind], check=True)
+        subprocess.run([sys.executable, ROOT / "bench/llamacpp/make_model.py", partial, "--type", kind, "--shape", shape],
+                       check=True)
         partial.rename(path)
     return path
 
@@ -70,10 +79,11 @@ class Worker:
     """A process that holds one engine; see bench/llamacpp/Worker.h."""
 
     by_processor = False
+    activations = "f32"
 
-    def __init__(self, engine, model, threads):
+    def __init__(self, engine, model, threads, activations=None):
         environment = dict(os.environ, PEWTER_THREADS=str(threads))
-        command = ([PROGRAMS / "PewterWorker", model, str(CONTEXT)] if engine == "pewter" else
+        command = ([PROGRAMS / "PewterWorker", model, str(CONTEXT), activations or self.activations] if engine == "pewter" else
                    [PROGRAMS / "LlamaWorker", LIBRARIES, model, str(threads), str(CONTEXT)])
         self.began = time.perf_counter()
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
@@ -131,6 +141,30 @@ def start_figures(model, threads):
     return out
 
 
+def error_figures(kind, threads):
+    """Root mean square of what logits are off, over that of the logits, for several prompts."""
+    model = make_model(kind, "S")
+    prompts = (40, 96, 128)
+    out = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        path = pathlib.Path(scratch) / "logits"
+        subprocess.run([PROGRAMS / "ReferenceLogits", model, path, *map(str, prompts)], check=True)
+        exact = array.array("d", path.read_bytes())
+        size = len(exact) // len(prompts)
+        for engine, activations in (("pewter", "f32"), ("pewter", "int8"), ("llama", None)):
+            worker = Worker(engine, model, threads, activations)
+            errors = []
+            for i, prompt in enumerate(prompts):
+                worker.ask(f"logits {prompt} {path}")
+                logits = array.array("f", path.read_bytes())
+                wanted = exact[i * size:(i + 1) * size]
+                errors.append(math.sqrt(sum((a - b) ** 2 for a, b in zip(logits, wanted, strict=True)) /
+                                        sum(b * b for b in wanted)))
+            worker.stop()
+            out[engine if activations is None else f"{engine} {activations}"] = errors
+    return out
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--types", default="Q4_K,Q8_0")
@@ -139,13 +173,15 @@ def main():
     parser.add_argument("--tokens", type=int, default=24)
     parser.add_argument("--depths", default="16,1024")
     parser.add_argument("--prompts", default="128,512")
-    parser.add_argument("--only", help="decode, prefill, busy or start, or several with commas")
+    parser.add_argument("--activations", default="f32", choices=["f32", "int8"], help="Pewter's, in prefill")
+    parser.add_argument("--only", help="decode, prefill, busy, start or error, or several with commas")
     parser.add_argument("--wait", type=pathlib.Path)
     parser.add_argument("--processor-time", action="store_true",
                         help="rates by processor time, for a machine that is not quiet; one thread only")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     wanted = set((options.only or "decode,prefill,busy,start").split(","))
+    Worker.activations = options.activations
     threads = [int(t) for t in options.threads.split(",")]
     depths = options.depths.split(",")
     if options.processor_time:
@@ -157,11 +193,17 @@ def main():
 
     results = {}
     for kind in options.types.split(","):
+        if "error" in wanted:
+            results[kind] = {"error": error_figures(kind, max(threads))}
+            for engine, errors in results[kind]["error"].items():
+                print(f"{kind:<5} {engine:<12} logits are off by " + ", ".join(f"{e:.2e}" for e in errors))
+            if wanted == {"error"}:
+                continue
         model = make_model(kind)
-        results[kind] = {}
+        results.setdefault(kind, {})
         print(f"## random model of 0.95 billion weights, {kind}\n")
-        if wanted != {"start"}:
-            results[kind] = compare(options, kind, model, threads, depths, wanted)
+        if wanted & {"decode", "prefill", "busy"}:
+            results[kind] |= compare(options, kind, model, threads, depths, wanted)
         if "start" in wanted:
             figures = start_figures(model, max(threads))
             results[kind]["start"] = figures

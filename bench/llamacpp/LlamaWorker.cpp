@@ -40,6 +40,10 @@ public:
     llama_memory_clear(llama_get_memory(scratch_), true);
     feed(scratch_, 0, count);
   }
+  std::vector<float> logits() const {
+    const float *row = llama_get_logits_ith(scratch_, -1);
+    return {row, row + llama_vocab_n_tokens(llama_model_get_vocab(model_))};
+  }
   void open(uint32_t depth) {
     opened_[depth] = makeContext();
     feed(opened_[depth], 0, depth);

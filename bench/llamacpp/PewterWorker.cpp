@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our side: PewterWorker MODEL.gguf [CONTEXT]. Threads come from PEWTER_THREADS.
+// Our side: PewterWorker MODEL.gguf [CONTEXT [f32|int8]]. Threads come from PEWTER_THREADS.
 #include "llamacpp/Worker.h"
 #include "muse/Sequence.h"
 #include <cstdlib>
@@ -19,8 +19,10 @@ template <class T> T must(Result<T> result) {
 
 class Pewter {
 public:
-  Pewter(const char *path, uint32_t context) {
+  Pewter(const char *path, uint32_t context, bool isInt8) {
     muse::EngineOptions options{.maxContext = context};
+    if (isInt8)
+      options.activations = muse::ActivationType::Int8;
     engine_ = must(muse::Engine::create(must(muse::Context::create({})), must(muse::GgufModel::open(path)),
                                         std::move(options)));
     ids_ = someTokens(context, engine_->config().vocab);
@@ -32,6 +34,7 @@ public:
     scratch_->reset();
     must(scratch_->prefill(std::span(ids_).first(count), {}));
   }
+  std::vector<float> logits() const { return {scratch_->logits().begin(), scratch_->logits().end()}; }
   void open(uint32_t depth) {
     auto &sequence = opened_[depth];
     sequence = must(muse::Sequence::create(engine_, {.id = depth}));
@@ -59,9 +62,10 @@ private:
 
 int main(int argc, char **argv) {
   if (argc < 2) {
-    std::cerr << "usage: PewterWorker MODEL.gguf [CONTEXT]\n";
+    std::cerr << "usage: PewterWorker MODEL.gguf [CONTEXT [f32|int8]]\n";
     return 2;
   }
-  pewter::bench::Pewter engine(argv[1], argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 2048);
+  pewter::bench::Pewter engine(argv[1], argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 2048,
+                               argc > 3 && std::string_view(argv[3]) == "int8");
   return pewter::bench::serve(engine);
 }

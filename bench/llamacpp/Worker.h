@@ -6,12 +6,14 @@
 //
 //   prefill N     tokens per second of a prompt of N tokens from an empty cache
 //   open D        fill a cache with D tokens (not measured); answers zeros
+//   logits N FILE the logits that follow a prompt of N tokens, as floats, to a file (not measured); zeros
 //   decode D N    tokens per second of N single steps after D tokens; leaves the cache at D
 //
 // An answer is one line with two numbers, the second by processor time. The first line, "ready", comes when the model is loaded.
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <time.h>
@@ -41,7 +43,7 @@ inline std::vector<uint32_t> someTokens(uint32_t count, uint32_t vocabulary) {
   return ids;
 }
 
-/// Engine has prefill(count), open(depth) and decode(depth, count), which do the work.
+/// Engine has prefill(count), logits() of that, open(depth) and decode(depth, count), which do the work.
 template <class Engine> int serve(Engine &engine) {
   std::cout << "ready" << std::endl;
   std::string verb;
@@ -53,6 +55,18 @@ template <class Engine> int serve(Engine &engine) {
       start = seconds();
       processorStart = processorSeconds();
       engine.prefill(count);
+    } else if (verb == "logits") {
+      std::string path;
+      std::cin >> count >> path;
+      engine.prefill(count);
+      const auto logits = engine.logits();
+      std::ofstream out(path, std::ios::binary);
+      out.write(reinterpret_cast<const char *>(logits.data()), std::streamsize(logits.size() * sizeof(float)));
+      if (!out.flush())
+        return 1;
+      start = seconds();
+      processorStart = processorSeconds();
+      count = 0;
     } else if (verb == "open") {
       std::cin >> depth;
       engine.open(depth);

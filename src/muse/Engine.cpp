@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tested by tests/engine/Goldens.cpp and tests/seed/SeedTable.cpp.
 #include "muse/Engine.h"
+#include "muse/KernelArguments.h"
 #include "muse/KvPlane.h"
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,21 @@ std::string formatName(TensorType type) {
   std::string name(nameOf(type));
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name;
+}
+
+bool hasInt8Matmul(TensorType type) {
+  switch (type) {
+  case TensorType::Q8_0:
+  case TensorType::Q4_0:
+  case TensorType::IQ4_NL:
+  case TensorType::MXFP4:
+  case TensorType::Q4_K:
+  case TensorType::Q5_K:
+  case TensorType::Q6_K:
+    return true;
+  default:
+    return false;
+  }
 }
 
 struct MatvecShape {
@@ -84,8 +100,17 @@ Result<void> Engine::buildKernels() {
   auto matvecName = [&](TensorType type) {
     return fmt::format("matvec_{}_{}", formatName(type), options_.matvec);
   };
+  auto int8Name = [&](TensorType type) {
+    return fmt::format("matmul_{}_int8_32o32r{}", formatName(type), options_.matmulOutputs == 2 ? "_2" : "");
+  };
+  std::vector<TensorType> integers;
+  if (options_.activations == ActivationType::Int8)
+    integers = weights_->matrixTypes();
+  std::erase_if(integers, [](TensorType type) { return !hasInt8Matmul(type); });
   for (TensorType type : weights_->matrixTypes())
     names.insert(names.end(), {matvecName(type), matmulName(type)});
+  for (TensorType type : integers)
+    names.insert(names.end(), {int8Name(type), "quantize_tiles"});
   PEWTER_TRY(registry_, PipelineRegistry::create(*context_, context_->options().math, names, options_.progress));
   auto get = [&](std::string_view name) { return &registry_.get(name); };
   kernels_.embedding = get(embedding);
@@ -112,9 +137,14 @@ Result<void> Engine::buildKernels() {
   kernels_.attendTiles = get("attention_tiles_" + kv);
   for (TensorType type : weights_->matrixTypes())
     kernels_.matmul[type] = get(matmulName(type));
+  for (TensorType type : integers)
+    kernels_.matmulInt8[type] = get(int8Name(type));
+  if (!integers.empty())
+    kernels_.quantizeTiles = get("quantize_tiles");
   // A processor's second cache has room for the activations of two tiles beside what streams through it. (0.95
   // billion weights in Q4_K, tokens a second with one, two and four: 126, 136, 106.)
   kernels_.matmulTiles = context_->geometry() == Geometry::Cpu ? 2 : kPrefillRows / 32;
+  kernels_.matmulInt8Tiles = context_->geometry() == Geometry::Cpu ? 4 : kPrefillRows / 32;
   for (TensorType type : weights_->matrixTypes())
     kernels_.matvec[type] = {get(matvecName(type)), shape.rows * shape.simdgroups, 32 * shape.simdgroups};
   return {};
@@ -162,6 +192,9 @@ Result<BatchWorkspace *> Engine::workspace(uint32_t stride, bool withLogits) {
     PEWTER_TRY_VOID(make(w.vStage, c.kvDim(), kvElementBytes(), "v_stage"));
     PEWTER_TRY_VOID(make(w.ffnGate, c.ffn, 4, "batch_ffn_gate"));
     PEWTER_TRY_VOID(make(w.ffnUp, c.ffn, 4, "batch_ffn_up"));
+    if (kernels_.quantizeTiles)
+      PEWTER_TRY_VOID(make(w.quantized, std::max({c.hidden, c.ffn, c.attentionDim()}) / 32, kInt8BlockBytes / 32,
+                           "batch_quantized"));
     w.stride = stride;
     // Only the widest is worth keeping beside the present one.
     std::erase_if(workspaces_, [&](const auto &entry) {

@@ -24,9 +24,14 @@ inline constexpr uint32_t kPrefillRows = 512, kPrefillRowsWhenBusy = 64;
 
 enum class KvType { F16, F32 };
 
+/// What matrices of prefill multiply: floats, or integers of eight bits with a scale for each 32 of them. Weights
+/// of 16 or 32 bits and NVFP4 always meet floats, and so does decoding.
+enum class ActivationType { F32, Int8 };
+
 struct EngineOptions {
   uint32_t maxContext = 0;   ///< The longest sequence; 0 takes the model's.
   KvType kv = KvType::F16;
+  ActivationType activations = ActivationType::F32;
   bool serialPrefill = false; ///< A serial encoder for prefill, to compare with the concurrent one.
   /// Rows per SIMD group and SIMD groups per threadgroup of matvec kernels: "1r1s", "2r1s", "4r2s";
   /// "" takes what suits the device.
@@ -50,8 +55,10 @@ struct Kernels {
   const Kernel *toTiles, *takeRow, *rmsNormTiles, *normAddNormTiles, *headNormTiles,
       *rotateTiles, *kvStage, *kvPublish, *attendTiles;
   std::unordered_map<TensorType, MatvecKernel> matvec;
-  std::unordered_map<TensorType, const Kernel *> matmul;
+  std::unordered_map<TensorType, const Kernel *> matmul, matmulInt8;
+  const Kernel *quantizeTiles = nullptr; ///< Null where activations stay floats.
   uint32_t matmulTiles = 1; ///< Tiles of rows that a threadgroup of a matmul walks at most.
+  uint32_t matmulInt8Tiles = 1;
 };
 
 /// Activations of a prefill chunk, in tiles of 32 rows (kernels/prefill_matmul.metal): [stride / 32][width][32].
@@ -64,6 +71,7 @@ struct BatchWorkspace {
   NS::SharedPtr<MTL::Buffer> k, v;                            ///< f32 [kvHeads * headDim]
   NS::SharedPtr<MTL::Buffer> kStage, vStage;                  ///< one layer's chunk in the cache's layout
   NS::SharedPtr<MTL::Buffer> ffnGate, ffnUp;                  ///< f32 [ffn]
+  NS::SharedPtr<MTL::Buffer> quantized;                       ///< blocks of kernels/prefill_int8.metal, of the widest
   NS::SharedPtr<MTL::Buffer> logits;                          ///< f32 [vocab], when all are wanted
 };
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The engine's kernels travel inside libpewter as text: one header with a name and a raw string for
 # each, in the order in which they are concatenated; includes of each other are left out.
-set(engine_kernels formats matvec embedding norms_1sg elementwise kv_cache argmax prefill_matmul
+set(engine_kernels formats matvec embedding norms_1sg elementwise kv_cache argmax prefill_matmul prefill_int8
     prefill_layout prefill_attention)
 set(engine_kernel_text "")
 foreach(name IN LISTS engine_kernels)

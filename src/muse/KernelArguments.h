@@ -63,6 +63,10 @@ struct TileAttentionArguments {
   float scale;
 };
 inline constexpr uint32_t kAttentionKeys = 16; ///< Keys per step of attention_tiles.
+struct QuantizeArguments {
+  uint32_t width;
+};
+inline constexpr uint32_t kInt8BlockBytes = 352 * 4; ///< Of 32 activations of each of 32 rows.
 inline constexpr uint32_t kMatmulOutputs = 32; ///< Outputs per threadgroup of a matmul.
 
 } // namespace pewter::muse

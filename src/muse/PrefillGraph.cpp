@@ -14,11 +14,28 @@ View at(const NS::SharedPtr<MTL::Buffer> &buffer) { return {buffer.get(), 0}; }
 
 } // namespace
 
+void PrefillGraph::quantize(std::initializer_list<const Matrix *> matrices,
+                            const NS::SharedPtr<MTL::Buffer> &x) {
+  auto isInt8 = [&](const Matrix *m) { return k_.matmulInt8.contains(m->type); };
+  if (std::ranges::none_of(matrices, isInt8))
+    return;
+  const uint32_t width = (*matrices.begin())->inputs;
+  e_.dispatch(*k_.quantizeTiles, {at(x), at(b_.quantized)}, QuantizeArguments{width},
+              MTL::Size(b_.stride / 32, width / 32, 1), 32);
+  e_.barrier({b_.quantized.get()});
+}
+
 void PrefillGraph::matmul(const Matrix &m, const NS::SharedPtr<MTL::Buffer> &x,
                           const NS::SharedPtr<MTL::Buffer> &y) {
   MatrixArguments args{m.inputs, m.outputs, m.rowBytes, b_.stride, m.scale};
-  const uint32_t tiles = b_.stride / 32, parts = std::max(1u, (tiles + k_.matmulTiles - 1) / k_.matmulTiles);
-  MTL::Size grid((m.outputs + kMatmulOutputs - 1) / kMatmulOutputs, parts, 1);
+  auto int8 = k_.matmulInt8.find(m.type);
+  const bool isInt8 = int8 != k_.matmulInt8.end();
+  const uint32_t tiles = b_.stride / 32, most = isInt8 ? k_.matmulInt8Tiles : k_.matmulTiles;
+  MTL::Size grid((m.outputs + kMatmulOutputs - 1) / kMatmulOutputs, std::max(1u, (tiles + most - 1) / most), 1);
+  if (isInt8) {
+    e_.dispatch(*int8->second, {m.data, at(b_.quantized), at(y)}, args, grid, 32);
+    return;
+  }
   const Kernel &kernel = *k_.matmul.at(m.type);
   if (m.scales.buffer)
     e_.dispatchWithTail(kernel, {m.data, at(x), at(y)}, args, m.scales, grid, 32);
@@ -55,8 +72,10 @@ Result<void> PrefillGraph::encodeChunk(uint32_t position, uint32_t rows, bool al
   e_.group("last_row");
   e_.dispatch1d(*k_.takeRow, {at(b_.hidden), at(a.hidden)}, TakeArguments{rows - 1, c_.hidden},
                 c_.hidden);
-  if (allLogits_)
+  if (allLogits_) {
+    quantize({&w_.head}, b_.hidden);
     matmul(w_.head, b_.hidden, b_.logits);
+  }
   e_.group("lm_head");
   const MatvecKernel &kernel = k_.matvec.at(w_.head.type);
   MatrixArguments args{w_.head.inputs, w_.head.outputs, w_.head.rowBytes, 1, w_.head.scale};
@@ -83,6 +102,7 @@ Result<void> PrefillGraph::encodeLayer(uint32_t layer) {
   const uint32_t tiles = b_.stride / 32;
 
   e_.group("qkvg", l);
+  quantize({&w.q, &w.gate, &w.k, &w.v}, b_.postNorm);
   matmul(w.q, b_.postNorm, b_.q);
   matmul(w.gate, b_.postNorm, b_.gate);
   matmul(w.k, b_.postNorm, b_.k);
@@ -91,6 +111,7 @@ Result<void> PrefillGraph::encodeLayer(uint32_t layer) {
   e_.group("sigmoid_gate", l);
   elementwise(*k_.gate, b_.attention, b_.gate, c_.attentionDim());
   e_.group("o_proj", l);
+  quantize({&w.output}, b_.attention);
   matmul(w.output, b_.attention, b_.projected);
   TileNormArguments tail{c_.hidden, c_.postNormEps, c_.rmsEps};
   e_.group("post_attn_ffn_norm", l);
@@ -98,11 +119,13 @@ Result<void> PrefillGraph::encodeLayer(uint32_t layer) {
               {at(b_.projected), w.postAttnNorm, at(b_.normed), w.ffnNorm, at(b_.postNorm)}, tail,
               MTL::Size(tiles, 1, 1), 32);
   e_.group("ffn_gate_up", l);
+  quantize({&w.ffnGate, &w.ffnUp}, b_.postNorm);
   matmul(w.ffnGate, b_.postNorm, b_.ffnGate);
   matmul(w.ffnUp, b_.postNorm, b_.ffnUp);
   e_.group("swiglu", l);
   elementwise(*k_.siluMul, b_.ffnGate, b_.ffnUp, c_.ffn);
   e_.group("ffn_down", l);
+  quantize({&w.ffnDown}, b_.ffnGate);
   matmul(w.ffnDown, b_.ffnGate, b_.projected);
   e_.group("post_ffn_next_norm", l);
   e_.dispatch(*k_.normAddNormTiles,

@@ -21,6 +21,8 @@ public:
 private:
   Result<void> encodeLayer(uint32_t layer);
   Result<void> encodeAttention(uint32_t layer);
+  /// What int8 products of the matrices that follow in this group take: `x` in blocks.
+  void quantize(std::initializer_list<const Matrix *> matrices, const NS::SharedPtr<MTL::Buffer> &x);
   void matmul(const Matrix &matrix, const NS::SharedPtr<MTL::Buffer> &x, const NS::SharedPtr<MTL::Buffer> &y);
   void elementwise(const Kernel &kernel, const NS::SharedPtr<MTL::Buffer> &a,
                    const NS::SharedPtr<MTL::Buffer> &b, uint32_t width);

@@ -97,7 +97,7 @@ private:
     auto &context = contexts_[geometry == Geometry::Gpu];
     if (!context)
       context = valueOf(muse::Context::create({.math = muse::MathMode::Strict, .geometry = geometry}));
-    auto engine = valueOf(muse::Engine::create(context, std::move(model), {}));
+    auto engine = valueOf(muse::Engine::create(context, model, {}));
     auto sequence = valueOf(muse::Sequence::create(engine, {}));
     std::mt19937 random(7);
     std::vector<uint32_t> ids(prompt);
@@ -106,6 +106,10 @@ private:
     valueOf(sequence->prefill(ids, {}));
     std::vector<float> logits(sequence->logits().begin(), sequence->logits().end());
     add(name + " prompt", logits.data(), logits.size() * 4);
+    auto integers = valueOf(muse::Engine::create(context, model, {.activations = muse::ActivationType::Int8}));
+    auto other = valueOf(muse::Sequence::create(integers, {}));
+    valueOf(other->prefill(ids, {}));
+    add(name + " prompt by integers", other->logits().data(), other->logits().size() * 4);
     logits.clear();
     for (uint32_t i = 0; i < tokens; ++i) {
       // Its own choice: one wrong bit anywhere moves everything after it.
@@ -372,6 +376,7 @@ int main(int argc, char **argv) {
     if (isWanted)
       executors.push_back(name);
   };
+  offer("avx512vnni", cpu::canRun(compiler::TargetKind::CpuAvx512Vnni));
   offer("avx512", cpu::canRun(compiler::TargetKind::CpuAvx512));
   offer("avx2", cpu::canRun(compiler::TargetKind::CpuAvx2));
   offer("baseline", cpu::canRun(compiler::TargetKind::CpuBaseline));

@@ -77,6 +77,32 @@ TEST_P(Shapes, AgreeWithTheReference) {
 INSTANTIATE_TEST_SUITE_P(Engine, Shapes, ::testing::ValuesIn(kShapes),
                          [](const auto &info) { return std::string(info.param.name); });
 
+// Prefill with activations of eight bits: near the reference where weights are codes, the bits of floats elsewhere.
+TEST_P(Shapes, AgreeNearlyWithIntegerActivations) {
+  auto model = testing::modelOf(GetParam().model);
+  auto exact = testing::makeEngine(model, MathMode::Strict, {.kv = KvType::F32});
+  auto integers = testing::makeEngine(model, MathMode::Strict,
+                                      {.kv = KvType::F32, .activations = muse::ActivationType::Int8});
+  const bool isUsed = integers->kernels().quantizeTiles != nullptr;
+  EXPECT_EQ(isUsed, !integers->kernels().matmulInt8.empty());
+  auto ids = randomTokens(150, exact->config().vocab);
+  auto one = testing::sequenceOf(exact), other = testing::sequenceOf(integers);
+  for (auto [first, count] : {std::pair(0, 77), std::pair(77, 40), std::pair(117, 33)}) {
+    ASSERT_TRUE(one->prefill(std::span(ids).subspan(first, count), {}));
+    ASSERT_TRUE(other->prefill(std::span(ids).subspan(first, count), {}));
+    std::vector<float> expected(one->logits().begin(), one->logits().end());
+    double squares = 0, differences = 0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      squares += expected[i] * expected[i];
+      differences += std::pow(double(expected[i]) - other->logits()[i], 2);
+    }
+    EXPECT_LT(std::sqrt(differences / squares), isUsed ? 0.05 : 1e-30) << first;
+    EXPECT_EQ(differences > 0, isUsed) << first;
+  }
+  ASSERT_TRUE(one->decode(1));
+  ASSERT_TRUE(other->decode(1));
+}
+
 // Nvfp4 needs companions, which the quantiser writes.
 TEST(Sequences, DecodeAndForcedDecodeHaveTheSameBits) {
   auto engine = testing::engineOf("glimmer-tiny-q8_0.gguf");

@@ -151,6 +151,7 @@ Result<void> run(BenchFlags &flags) {
                 {"device", engine->context().deviceName()},
                 {"math", std::string(muse::nameOf(engine->context().options().math))},
                 {"matvec", engine->options().matvec},
+                {"activations", flags.engine.activations},
                 {"threads", threads},
                 {"read_gbs", bandwidth},
                 {"skipped", skipped}};

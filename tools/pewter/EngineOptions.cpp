@@ -17,6 +17,9 @@ void EngineFlags::addTo(CLI::App &command) {
   command.add_option("--device", device, "Part of a device's name");
   command.add_option("--math", math, "fast or strict kernels")->check(CLI::IsMember({"fast", "strict"}));
   command.add_option("--kv", kv, "Type of the key-value cache")->check(CLI::IsMember({"f16", "f32"}));
+  command.add_option("--activations", activations,
+                     "What weights of at most eight bits multiply in prefill: f32, or int8, which is faster and coarser")
+      ->check(CLI::IsMember({"f32", "int8"}));
   command.add_option("--geometry", geometry, "Kernel shapes")->check(CLI::IsMember({"auto", "cpu", "gpu"}));
   command.add_option("--matvec", matvec, "Rows per SIMD group and SIMD groups: 1r1s, 2r1s, 4r2s");
   command.add_option("--metallib", prebuiltLibrary, "Library in which kernels are looked up first");
@@ -113,6 +116,8 @@ Result<std::shared_ptr<muse::Engine>> makeEngine(const EngineFlags &flags) {
   return muse::Engine::create(std::move(context), std::move(model),
                               {.maxContext = flags.context,
                                .kv = flags.kv == "f32" ? muse::KvType::F32 : muse::KvType::F16,
+                               .activations = flags.activations == "int8" ? muse::ActivationType::Int8
+                                                                          : muse::ActivationType::F32,
                                .serialPrefill = flags.serialPrefill,
                                .matvec = flags.matvec,
                                .progress = compiled});

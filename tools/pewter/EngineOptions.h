@@ -11,7 +11,7 @@ struct EngineFlags {
   std::string model;         ///< "" is the model that Pewter ships.
   uint32_t context = 0;
   uint32_t threads = 0;
-  std::string device, math = "fast", kv = "f16", geometry = "auto", matvec;
+  std::string device, math = "fast", kv = "f16", activations = "f32", geometry = "auto", matvec;
   std::string prebuiltLibrary;
   bool serialPrefill = false;
   bool quiet = false;

@@ -13,11 +13,11 @@ std::vector<float> vectorOf(const muse::GgufModel &model, const std::string &nam
 }
 
 /// Eight partial sums, so that the compiler may use vectors without reordering anything else.
-std::vector<float> multiply(const auto &m, const std::vector<float> &x) {
-  std::vector<float> y(m.outputs);
+template <class Number> std::vector<Number> multiply(const auto &m, const std::vector<Number> &x) {
+  std::vector<Number> y(m.outputs);
   for (uint32_t o = 0; o < m.outputs; ++o) {
     const float *row = m.values.data() + size_t(o) * m.inputs;
-    float sums[8] = {};
+    Number sums[8] = {};
     for (uint32_t i = 0; i < m.inputs; i += 8)
       for (int j = 0; j < 8; ++j)
         sums[j] += row[i + j] * x[i + j];
@@ -26,30 +26,34 @@ std::vector<float> multiply(const auto &m, const std::vector<float> &x) {
   return y;
 }
 
-void rms(float *x, size_t n, float epsilon, const float *w) {
+template <class Number> void rms(Number *x, size_t n, float epsilon, const float *w) {
   double sum = 0;
   for (size_t i = 0; i < n; ++i)
     sum += double(x[i]) * x[i];
-  auto inverse = static_cast<float>(1.0 / std::sqrt(sum / n + epsilon));
+  auto inverse = static_cast<Number>(1.0 / std::sqrt(sum / n + epsilon));
   for (size_t i = 0; i < n; ++i)
-    x[i] = x[i] * inverse * (w ? w[i] : 1.0f);
+    x[i] = x[i] * inverse * (w ? Number(w[i]) : Number(1));
 }
 
-std::vector<float> normed(std::vector<float> x, float epsilon, const std::vector<float> &w) {
+template <class Number>
+std::vector<Number> normed(std::vector<Number> x, float epsilon, const std::vector<float> &w) {
   rms(x.data(), x.size(), epsilon, w.data());
   return x;
 }
 
 } // namespace
 
-Reference::Matrix Reference::matrix(const muse::GgufModel &model, const std::string &name) const {
+template <class Number>
+typename PlainModel<Number>::Matrix PlainModel<Number>::matrix(const muse::GgufModel &model,
+                                                               const std::string &name) const {
   const muse::GgufTensor *tensor = model.findTensor(name);
   PEWTER_CHECK(tensor);
   return {static_cast<uint32_t>(tensor->dims[0]), static_cast<uint32_t>(tensor->dims[1]),
           muse::dequantizeRows(model, *tensor, 0, tensor->dims[1]).value()};
 }
 
-Reference::Reference(const muse::GgufModel &model, const muse::ModelConfig &config, Mistake mistake)
+template <class Number>
+PlainModel<Number>::PlainModel(const muse::GgufModel &model, const muse::ModelConfig &config, Mistake mistake)
     : c_(config), mistake_(mistake) {
   switch (mistake) {
   case Mistake::WindowOneLess: --c_.window; break;
@@ -90,22 +94,24 @@ Reference::Reference(const muse::GgufModel &model, const muse::ModelConfig &conf
   }
 }
 
-void Reference::rotate(std::vector<float> &x, uint32_t heads) const {
+template <class Number>
+void PlainModel<Number>::rotate(std::vector<Number> &x, uint32_t heads) const {
   uint32_t half = c_.ropeDim / 2;
   for (uint32_t h = 0; h < heads; ++h)
     for (uint32_t i = 0; i < half; ++i) {
       double angle = position_ * std::pow(double(c_.ropeBase), -2.0 * i / c_.ropeDim);
-      auto cosine = static_cast<float>(std::cos(angle)), sine = static_cast<float>(std::sin(angle));
+      auto cosine = static_cast<Number>(std::cos(angle)), sine = static_cast<Number>(std::sin(angle));
       bool split = mistake_ == Mistake::RopeHalfSplit;
-      float &a = x[h * c_.headDim + (split ? i : 2 * i)];
-      float &b = x[h * c_.headDim + (split ? i + half : 2 * i + 1)];
-      float newA = a * cosine - b * sine, newB = a * sine + b * cosine;
+      Number &a = x[h * c_.headDim + (split ? i : 2 * i)];
+      Number &b = x[h * c_.headDim + (split ? i + half : 2 * i + 1)];
+      Number newA = a * cosine - b * sine, newB = a * sine + b * cosine;
       a = newA, b = newB;
     }
 }
 
-std::vector<float> Reference::attend(Layer &layer, std::vector<float> q, std::vector<float> k,
-                                     const std::vector<float> &v) {
+template <class Number>
+std::vector<Number> PlainModel<Number>::attend(Layer &layer, std::vector<Number> q, std::vector<Number> k,
+                                               const std::vector<Number> &v) {
   for (uint32_t h = 0; h < c_.heads; ++h)
     rms(q.data() + h * c_.headDim, c_.headDim, c_.rmsEps, layer.qNorm.data());
   for (uint32_t h = 0; h < c_.kvHeads; ++h)
@@ -118,24 +124,24 @@ std::vector<float> Reference::attend(Layer &layer, std::vector<float> q, std::ve
   layer.keys.insert(layer.keys.end(), k.begin(), k.end());
   layer.values.insert(layer.values.end(), v.begin(), v.end());
   uint32_t first = slides && position_ + 1 > c_.window ? position_ + 1 - c_.window : 0;
-  std::vector<float> out(c_.attentionDim());
-  std::vector<float> scores(position_ + 1);
+  std::vector<Number> out(c_.attentionDim());
+  std::vector<Number> scores(position_ + 1);
   for (uint32_t h = 0; h < c_.heads; ++h) {
     uint32_t kv = mistake_ == Mistake::HeadsModulo ? h % c_.kvHeads : h / c_.headsPerKvHead();
-    float most = -HUGE_VALF;
+    Number most = -HUGE_VAL;
     for (uint32_t p = first; p <= position_; ++p) {
-      const float *row = layer.keys.data() + size_t(p) * c_.kvDim() + kv * c_.headDim;
-      float sum = 0;
+      const Number *row = layer.keys.data() + size_t(p) * c_.kvDim() + kv * c_.headDim;
+      Number sum = 0;
       for (uint32_t d = 0; d < c_.headDim; ++d)
         sum += q[h * c_.headDim + d] * row[d];
       scores[p] = sum * c_.attentionScale();
       most = std::max(most, scores[p]);
     }
-    float total = 0;
+    Number total = 0;
     for (uint32_t p = first; p <= position_; ++p)
       total += scores[p] = std::exp(scores[p] - most);
     for (uint32_t p = first; p <= position_; ++p) {
-      const float *row = layer.values.data() + size_t(p) * c_.kvDim() + kv * c_.headDim;
+      const Number *row = layer.values.data() + size_t(p) * c_.kvDim() + kv * c_.headDim;
       for (uint32_t d = 0; d < c_.headDim; ++d)
         out[h * c_.headDim + d] += scores[p] / total * row[d];
     }
@@ -143,40 +149,44 @@ std::vector<float> Reference::attend(Layer &layer, std::vector<float> q, std::ve
   return out;
 }
 
-std::vector<float> Reference::step(uint32_t token, bool wantLogits) {
-  std::vector<float> h(embedding_.values.begin() + ptrdiff_t(token) * c_.hidden,
+template <class Number>
+std::vector<Number> PlainModel<Number>::step(uint32_t token, bool wantLogits) {
+  std::vector<Number> h(embedding_.values.begin() + ptrdiff_t(token) * c_.hidden,
                        embedding_.values.begin() + ptrdiff_t(token + 1) * c_.hidden);
   if (mistake_ != Mistake::NoEntryNorm)
     rms(h.data(), h.size(), c_.rmsEps, nullptr);
   for (Layer &layer : layers_) {
-    std::vector<float> a = normed(h, c_.rmsEps, layer.attnNorm);
-    std::vector<float> gate = multiply(layer.gate, a);
-    std::vector<float> o = attend(layer, multiply(layer.q, a), multiply(layer.k, a), multiply(layer.v, a));
+    std::vector<Number> a = normed(h, c_.rmsEps, layer.attnNorm);
+    std::vector<Number> gate = multiply(layer.gate, a);
+    std::vector<Number> o = attend(layer, multiply(layer.q, a), multiply(layer.k, a), multiply(layer.v, a));
     if (mistake_ != Mistake::NoGate)
       for (size_t i = 0; i < o.size(); ++i)
-        o[i] *= 1.0f / (1.0f + std::exp(-gate[i]));
-    std::vector<float> p = normed(multiply(layer.output, o), c_.postNormEps, layer.postAttnNorm);
+        o[i] *= Number(1) / (Number(1) + std::exp(-gate[i]));
+    std::vector<Number> p = normed(multiply(layer.output, o), c_.postNormEps, layer.postAttnNorm);
     for (size_t i = 0; i < h.size(); ++i)
       h[i] += p[i];
-    std::vector<float> f = normed(h, c_.rmsEps, layer.ffnNorm);
-    std::vector<float> u = multiply(layer.ffnGate, f), up = multiply(layer.ffnUp, f);
+    std::vector<Number> f = normed(h, c_.rmsEps, layer.ffnNorm);
+    std::vector<Number> u = multiply(layer.ffnGate, f), up = multiply(layer.ffnUp, f);
     for (size_t i = 0; i < u.size(); ++i)
-      u[i] = u[i] / (1.0f + std::exp(-u[i])) * up[i];
-    std::vector<float> d = normed(multiply(layer.ffnDown, u), c_.postNormEps, layer.postFfnNorm);
+      u[i] = u[i] / (Number(1) + std::exp(-u[i])) * up[i];
+    std::vector<Number> d = normed(multiply(layer.ffnDown, u), c_.postNormEps, layer.postFfnNorm);
     for (size_t i = 0; i < h.size(); ++i)
       h[i] += d[i];
   }
   ++position_;
   if (!wantLogits)
     return {};
-  std::vector<float> logits = multiply(head_, normed(h, c_.rmsEps, outputNorm_));
-  for (float &l : logits) {
+  std::vector<Number> logits = multiply(head_, normed(h, c_.rmsEps, outputNorm_));
+  for (Number &l : logits) {
     l *= c_.logitScale;
     if (c_.softcap > 0)
       l = c_.softcap * std::tanh(l / c_.softcap);
   }
   return logits;
 }
+
+template class PlainModel<float>;
+template class PlainModel<double>;
 
 std::vector<double> logProbabilities(const std::vector<float> &logits) {
   double most = *std::ranges::max_element(logits), sum = 0;

@@ -2,7 +2,7 @@
 //
 // Reference: the model in plain loops over float32 weights, with a float32 cache that never forgets:
 // what kernels and goldens are compared with. Its mistakes can be switched on one by one, to show that
-// the goldens see each of them.
+// the goldens see each of them. ExactReference does everything behind the weights in double.
 #pragma once
 #include "muse/ModelConfig.h"
 #include <vector>
@@ -30,11 +30,12 @@ enum class Mistake {
   HeadsModulo,
 };
 
-class Reference {
+/// Number: float or double.
+template <class Number> class PlainModel {
 public:
-  Reference(const muse::GgufModel &model, const muse::ModelConfig &config, Mistake mistake = Mistake::None);
+  PlainModel(const muse::GgufModel &model, const muse::ModelConfig &config, Mistake mistake = Mistake::None);
   /// Feeds a token; the result is the row of softcapped logits that follows it.
-  std::vector<float> step(uint32_t token, bool wantLogits = true);
+  std::vector<Number> step(uint32_t token, bool wantLogits = true);
   uint32_t position() const { return position_; }
 
 private:
@@ -45,13 +46,13 @@ private:
   struct Layer {
     Matrix q, k, v, gate, output, ffnGate, ffnUp, ffnDown;
     std::vector<float> attnNorm, qNorm, kNorm, postAttnNorm, ffnNorm, postFfnNorm;
-    std::vector<float> keys, values; ///< [position][kvDim]
+    std::vector<Number> keys, values; ///< [position][kvDim]
     bool sliding;
   };
   Matrix matrix(const muse::GgufModel &model, const std::string &name) const;
-  std::vector<float> attend(Layer &layer, std::vector<float> q, std::vector<float> k,
-                            const std::vector<float> &v);
-  void rotate(std::vector<float> &x, uint32_t heads) const;
+  std::vector<Number> attend(Layer &layer, std::vector<Number> q, std::vector<Number> k,
+                             const std::vector<Number> &v);
+  void rotate(std::vector<Number> &x, uint32_t heads) const;
 
   muse::ModelConfig c_;
   Mistake mistake_;
@@ -60,6 +61,9 @@ private:
   std::vector<Layer> layers_;
   uint32_t position_ = 0;
 };
+
+using Reference = PlainModel<float>;
+using ExactReference = PlainModel<double>;
 
 /// Natural log probabilities of a row of logits.
 std::vector<double> logProbabilities(const std::vector<float> &logits);
