@@ -17,7 +17,7 @@ namespace {
 
 using Matrix = std::array<float, 64>;
 
-constexpr uint32_t kInputs = 24, kOutputs = 12, kTrips = 3;
+constexpr uint32_t kInputs = 48, kOutputs = 12, kTrips = 3;
 
 struct State {
   std::map<std::string, Matrix> matrices;
@@ -27,43 +27,18 @@ struct State {
 /// A program as text and as steps on a state; the argument is the loop's counter.
 class Program {
 public:
-  explicit Program(uint32_t seed) : random_(seed) {
-    sums_ = std::array{1u, 2u, 4u, 5u, 6u, 9u}[seed % 6];
+  explicit Program(uint32_t seed, bool isTiled) : random_(seed) {
     isHalf_ = pick(2);
-    const bool isTransposed = pick(4) == 0;
-    for (uint32_t i = 0; i < 4; ++i) {
-      load(before_, head_, fmt::format("a{}", i), i, false, false);
-      load(before_, head_, fmt::format("b{}", i), 4 + i, false, isTransposed);
-    }
-    for (uint32_t j = 0; j < sums_; ++j)
-      load(before_, head_, fmt::format("start{}", j), 8 + j % 4, false, false, /*isSum=*/true);
-    std::vector<std::string> now;
-    for (uint32_t j = 0; j < sums_; ++j)
-      now.push_back(fmt::format("sum{}", j));
-    const uint32_t steps = seed % 6 == 5 ? 12 : 1 + pick(3); // So many products are calls.
-    for (uint32_t t = 0; t < steps; ++t) {
-      load(body_, loop_, fmt::format("la{}", t), 12 + t % 3, true, false);
-      load(body_, loop_, fmt::format("lb{}", t), 15 + t % 3, true, false);
-      const std::string shared = pick(2) ? fmt::format("la{}", t) : fmt::format("a{}", pick(4));
-      for (uint32_t j = 0; j < sums_; ++j) {
-        const std::string left = pick(4) ? shared : fmt::format("a{}", pick(4));
-        const std::string right = pick(2) ? fmt::format("lb{}", t) : fmt::format("b{}", pick(4));
-        const std::string name = fmt::format("x{}_{}", t, j);
-        multiply(body_, loop_, name, left, right, now[j]);
-        if (pick(4) == 0)
-          store(body_, loop_, name, pick(kOutputs));
-        if (pick(6) == 0) // A second product from the same sum.
-          side(t, j, left, now[j]);
-        now[j] = name;
-      }
-    }
+    isTiled ? writeTiles(seed) : writeMixture(seed);
     for (uint32_t j = 0; j < sums_; ++j) {
-      loop_.push_back([=](State &state, uint32_t) { state.matrices[fmt::format("end{}", j)] = state.matrices[now[j]]; });
-      phis_ += fmt::format("  %sum{} = phi <64 x float> [ %start{}, %0 ], [ %{}, %loop ]\n", j, j, now[j]);
+      loop_.push_back([=, end = now_[j]](State &state, uint32_t) {
+        state.matrices[fmt::format("end{}", j)] = state.matrices[end];
+      });
+      phis_ += fmt::format("  %sum{} = phi <64 x float> [ %start{}, %0 ], [ %{}, %loop ]\n", j, j, now_[j]);
     }
     for (uint32_t j = 0; j < sums_; ++j)
-      store(after_, tail_, now[j], j % kOutputs);
-    multiply(after_, tail_, "last", "a0", "b1", now[0]);
+      store(after_, tail_, now_[j], j % kOutputs);
+    multiply(after_, tail_, "last", "a0", "b1", now_[0]);
     store(after_, tail_, "last", kOutputs - 1);
   }
 
@@ -111,22 +86,85 @@ private:
 
   uint32_t pick(uint32_t count) { return uint32_t(random_() % count); }
 
+  void loadStarts(bool isTransposed) {
+    for (uint32_t i = 0; i < 4; ++i) {
+      load(before_, head_, fmt::format("a{}", i), {i * 64}, false, false);
+      load(before_, head_, fmt::format("b{}", i), {(4 + i) * 64}, false, isTransposed);
+    }
+    for (uint32_t j = 0; j < sums_; ++j) {
+      load(before_, head_, fmt::format("start{}", j), {(8 + j % 4) * 64}, false, false, /*isSum=*/true);
+      now_.push_back(fmt::format("sum{}", j));
+    }
+  }
+
+  /// Anything after anything.
+  void writeMixture(uint32_t seed) {
+    sums_ = std::array{1u, 2u, 4u, 5u, 6u, 9u}[seed % 6];
+    loadStarts(/*isTransposed=*/pick(4) == 0);
+    const uint32_t steps = seed % 6 == 5 ? 12 : 1 + pick(3); // So many products are calls.
+    for (uint32_t t = 0; t < steps; ++t) {
+      load(body_, loop_, fmt::format("la{}", t), {(12 + t % 3) * 64}, true, false);
+      load(body_, loop_, fmt::format("lb{}", t), {(15 + t % 3) * 64}, true, false);
+      const std::string shared = pick(2) ? fmt::format("la{}", t) : fmt::format("a{}", pick(4));
+      for (uint32_t j = 0; j < sums_; ++j) {
+        const std::string left = pick(4) ? shared : fmt::format("a{}", pick(4));
+        const std::string right = pick(2) ? fmt::format("lb{}", t) : fmt::format("b{}", pick(4));
+        const std::string name = fmt::format("x{}_{}", t, j);
+        multiply(body_, loop_, name, left, right, now_[j]);
+        if (pick(4) == 0)
+          store(body_, loop_, name, pick(kOutputs));
+        if (pick(6) == 0) // A second product from the same sum.
+          side(t, j, left, now_[j]);
+        now_[j] = name;
+      }
+    }
+  }
+
+  /// Parts of two tiles, as in a product of large matrices: left ones side by side, right ones in rows, all at
+  /// pitches of the tiles. Now and then a step is out of line, or a sum is wanted on the way.
+  void writeTiles(uint32_t seed) {
+    sums_ = std::array{6u, 8u, 9u, 7u}[seed % 4];
+    loadStarts(/*isTransposed=*/false);
+    const uint32_t steps = 1 + pick(4), pitch = (sums_ + pick(2)) * 8;
+    const bool isEven = pick(3) > 0, isWanted = pick(3) == 0, isCrossed = pick(4) == 0;
+    for (uint32_t t = 0; t < steps; ++t) {
+      const uint32_t place = isEven ? t : t * t;
+      load(body_, loop_, fmt::format("la{}", t), {64 + place * 8, 72}, true, false);
+      for (uint32_t j = 0; j < sums_; ++j) {
+        const uint32_t column = (isCrossed ? j ^ 1 : j) * 8;
+        load(body_, loop_, fmt::format("lb{}_{}", t, j), {t * 8 * pitch + column, pitch}, true, false);
+        const std::string name = fmt::format("x{}_{}", t, j);
+        multiply(body_, loop_, name, fmt::format("la{}", t), fmt::format("lb{}_{}", t, j), now_[j]);
+        now_[j] = name;
+      }
+      if (isWanted && t == 1)
+        store(body_, loop_, now_[pick(sums_)], pick(kOutputs));
+    }
+  }
+
+  /// The first element and how many are from row to row.
+  struct Place {
+    uint32_t first, pitch = 8;
+  };
+
   /// Floats from `in`; factors of half programs are read from `halves`, which holds the same values.
-  void load(std::string &text, Steps &steps, const std::string &name, uint32_t place, bool moves,
+  void load(std::string &text, Steps &steps, const std::string &name, Place place, bool moves,
             bool isTransposed, bool isSum = false) {
     const bool isHalf = isHalf_ && !isSum;
     const char *type = isHalf ? "half" : "float", *suffix = isHalf ? "f16" : "f32";
     text += fmt::format("  %p.{0} = getelementptr {1}, ptr addrspace(1) %{2}, i64 {3}\n", name, type,
-                        isHalf ? "halves" : "in", place * 64);
+                        isHalf ? "halves" : "in", place.first);
     if (moves)
       text += fmt::format("  %q.{0} = getelementptr {1}, ptr addrspace(1) %p.{0}, i64 %skip\n", name, type);
     text += fmt::format("  %{0} = call <64 x {1}> @air.simdgroup_matrix_8x8_load.v64{2}.p1{2}(ptr "
-                        "addrspace(1) %{3}.{0}, i64 8, <2 x i64> zeroinitializer, i1 {4}) #0\n",
-                        name, type, suffix, moves ? "q" : "p", isTransposed ? "true" : "false");
+                        "addrspace(1) %{3}.{0}, i64 {5}, <2 x i64> zeroinitializer, i1 {4}) #0\n",
+                        name, type, suffix, moves ? "q" : "p", isTransposed ? "true" : "false", place.pitch);
     steps.push_back([=](State &state, uint32_t trip) {
       Matrix &matrix = state.matrices[name];
-      for (uint32_t i = 0; i < 64; ++i)
-        matrix[i] = state.in[(place + (moves ? trip : 0)) * 64 + (isTransposed ? i % 8 * 8 + i / 8 : i)];
+      for (uint32_t i = 0; i < 64; ++i) {
+        const uint32_t row = isTransposed ? i % 8 : i / 8, column = isTransposed ? i / 8 : i % 8;
+        matrix[i] = state.in[place.first + (moves ? trip * 64 : 0) + row * place.pitch + column];
+      }
     });
   }
 
@@ -168,13 +206,14 @@ private:
   std::mt19937 random_;
   uint32_t sums_ = 0, stores_ = 0;
   bool isHalf_ = false;
+  std::vector<std::string> now_; ///< The last product of each sum.
   std::string before_, phis_, body_, after_;
   Steps head_, loop_, tail_;
 };
 
-TEST(MatrixProducts, GeneratedProgramsKeepTheirOrder) {
-  for (uint32_t seed = 1; seed <= 8; ++seed) {
-    const Program program(seed);
+void expectOrder(bool isTiled, uint32_t seeds) {
+  for (uint32_t seed = 1; seed <= seeds; ++seed) {
+    const Program program(seed, isTiled);
     KernelCase test = airKernel({device("out", 0), device("in", 1), device("halves", 2),
                                  builtin("lane", "i32", "thread_index_in_simdgroup")},
                                 program.text(), Program::declarations());
@@ -202,6 +241,10 @@ TEST(MatrixProducts, GeneratedProgramsKeepTheirOrder) {
     }
   }
 }
+
+TEST(MatrixProducts, GeneratedProgramsKeepTheirOrder) { expectOrder(/*isTiled=*/false, 8); }
+
+TEST(MatrixProducts, ProductsOfTilesKeepTheirOrder) { expectOrder(/*isTiled=*/true, 12); }
 
 } // namespace
 } // namespace pewter::testing

@@ -44,14 +44,15 @@ Value *KernelEmitter::rowAddress(const MatrixRows &rows, unsigned row) {
                                builder_.CreateMul(rows.pitch, builder_.getInt64(row)));
 }
 
-KernelEmitter::MatrixRows KernelEmitter::matrixAt(Value *memory) {
-  return {memory, builder_.getInt64(32), builder_.getFloatTy()};
-}
-
 KernelEmitter::MatrixRows KernelEmitter::matrixIn(const Slot &slot) {
   Type *element = slot.memory.front()->getAllocatedType()->getArrayElementType();
   uint64_t bytes = layout_.getTypeStoreSize(element);
-  return {slot.memory.front(), builder_.getInt64(8 * bytes), element};
+  const unsigned index = slot.inPair.value_or(0);
+  MatrixRows rows{builder_.CreatePtrAdd(slot.memory.front(), builder_.getInt64(index * 8 * bytes)),
+                  builder_.getInt64(8 * bytes * (slot.inPair ? 2 : 1)), element};
+  rows.root = slot.memory.front();
+  rows.offset = int64_t(index * 8 * bytes);
+  return rows;
 }
 
 void KernelEmitter::storeMatrix(const MatrixRows &rows, const Pieces &pieces) {
@@ -171,7 +172,9 @@ bool KernelEmitter::emitMatrixMemory(CallInst &call, bool isStore) {
     Value *transposed = uniform(call.getArgOperand(first + 3));
     Value *x = builder_.CreateExtractElement(origin, uint64_t(0));
     Value *y = builder_.CreateExtractElement(origin, uint64_t(1));
-    start = builder_.CreateAdd(builder_.CreateMul(y, second), x);
+    auto *corner = dyn_cast<Constant>(origin); // The builder folds no product with zero.
+    start = corner && corner->isNullValue() ? builder_.getInt64(0)
+                                            : builder_.CreateAdd(builder_.CreateMul(y, second), x);
     if (auto *literal = dyn_cast<ConstantInt>(transposed)) { // The builder folds no such select.
       row = literal->isOne() ? one : second;
       column = literal->isOne() ? second : one;
@@ -190,7 +193,14 @@ bool KernelEmitter::emitMatrixMemory(CallInst &call, bool isStore) {
   bool byRows = isOne(column), byColumns = !byRows && isOne(row);
   if ((byRows || byColumns) && !isStore) { // Loaded where it is needed.
     Value *pitch = builder_.CreateMul(byRows ? row : column, builder_.getInt64(bytes));
-    waitingLoads_[&call] = {place(start), pitch, element, byColumns};
+    MatrixRows rows{place(start), pitch, element, byColumns};
+    if (auto *literal = dyn_cast<ConstantInt>(start)) {
+      APInt offset(layout_.getIndexTypeSizeInBits(pointerOperand->getType()), 0);
+      rows.root = pointerOperand->stripAndAccumulateConstantOffsets(layout_, offset,
+                                                                    /*AllowNonInbounds=*/true);
+      rows.offset = offset.getSExtValue() + literal->getSExtValue() * int64_t(bytes);
+    }
+    waitingLoads_[&call] = rows;
     return true;
   }
   Value *matrix = isStore ? uniform(call.getArgOperand(0)) : nullptr;

@@ -12,8 +12,9 @@
 // spread by a shuffle (two rows in a register) or by a load (one row). More sums than there are registers stay in
 // memory (matricesStayInMemory_), and so do all where there are many products. Then a group is a call of a
 // ChainFunction: its code stays in the first cache whatever the kernel's size, it holds the sums in registers for
-// the whole chain, and two right matrices share a register. Matrices that waited are read where they are: threadgroup
-// memory is as near as a copy would be.
+// the whole chain, and two right matrices share a register, as do their sums in memory. Matrices that waited are
+// read where they are: threadgroup memory is as near as a copy would be. Where they lie at equal distances, as parts
+// of tiles do, the function steps from one to the next; else it is given a table of them.
 //
 // Numbers: each product starts from C in float and adds fma(A[r][k], B[k][c], sum) for k = 0 .. 7.
 #include "cpu/codegen/transform/KernelEmitter.h"
@@ -139,41 +140,85 @@ Function *copyFunction(Function &user, Type *element, bool isTransposed, unsigne
   return function;
 }
 
+/// void (to, from, pitch from row to row): a copy of matrices that stand side by side as floats, row after row.
+Function *copyRowsFunction(Function &user, Type *element, unsigned matrices, unsigned registerBytes) {
+  std::string name;
+  raw_string_ostream(name) << "pewter_copy_" << *element << "_rows_of_" << 8 * matrices;
+  if (Function *known = user.getParent()->getFunction(name))
+    return known;
+  IRBuilder<> builder(user.getContext());
+  Type *pointer = builder.getPtrTy();
+  Function *function = makeHelper(user, name, {pointer, pointer, builder.getInt64Ty()});
+  builder.SetInsertPoint(BasicBlock::Create(user.getContext(), "entry", function));
+  const unsigned bytes = element->getScalarSizeInBits() / 8;
+  for (unsigned row = 0; row < 8; ++row) {
+    Value *from = rowAt(builder, function->getArg(1), function->getArg(2), row);
+    for (SideBySide part : registersOfRow(matrices, registerBytes)) {
+      Value *line = builder.CreateAlignedLoad(
+          FixedVectorType::get(element, 8 * part.count),
+          builder.CreatePtrAdd(from, builder.getInt64(8 * part.first * bytes)), Align(bytes));
+      builder.CreateAlignedStore(
+          asFloats(builder, line),
+          builder.CreatePtrAdd(function->getArg(0), builder.getInt64((row * matrices + part.first) * 32)),
+          Align(4));
+    }
+  }
+  builder.CreateRetVoid();
+  return function;
+}
+
+/// What a ChainFunction is made for. Pitches are literals or null: an address with an index would be an
+/// instruction of its own beside the multiply-add.
+struct ChainShape {
+  unsigned matrices = 0;                                       ///< Sums.
+  Type *right = nullptr;                                       ///< Of an element.
+  ConstantInt *leftPitch = nullptr, *rightPitch = nullptr;
+  bool isPaired = false; ///< Sums stand side by side in memory, two by two.
+  std::optional<SteadySteps> steady;
+};
+
 /// The function that takes sums in memory through a chain of products together:
+///   void (sums..., left, rights..., steps, left pitch, right pitch)   for matrices that are steady
 ///   void (sums..., table, steps, left pitch, right pitch, whether right matrices stand side by side)
-/// There is one for each pair of pitches that are literals: an address with an index would be an instruction
-/// of its own beside the multiply-add.
-/// The table has, for each step, the places of the left matrix and of each right one. The sums are in
-/// registers from the first step to the last. An element of the left matrix is spread by the load unit,
-/// which leaves the units that shuffle to the multiply-adds.
+/// Of sums that are paired and of right matrices side by side only every second is an argument. The table has,
+/// for each step, the places of the left matrix and of each right one. The sums are in registers from the first
+/// step to the last. An element of the left matrix is spread by the load unit, which leaves the units that
+/// shuffle to the multiply-adds, and once for all of its row: it loads no more than two registers a cycle.
 class ChainFunction {
 public:
-  ChainFunction(Function &user, unsigned registerBytes, unsigned matrices, Type *right,
-                Value *leftPitch, Value *rightPitch)
-      : user_(user), builder_(user.getContext()), matrices_(matrices), right_(right),
-        leftPitch_(leftPitch), rightPitch_(rightPitch),
-        registers_(registersOfRow(matrices, registerBytes)) {}
+  ChainFunction(Function &user, unsigned registerBytes, const ChainShape &shape)
+      : user_(user), builder_(user.getContext()), shape_(shape),
+        registers_(registersOfRow(shape.matrices, registerBytes)) {}
 
   Function *get() {
     std::string name;
     raw_string_ostream stream(name);
-    stream << "pewter_multiply_" << matrices_ << "_" << *right_;
-    for (Value *pitch : {leftPitch_, rightPitch_})
-      if (auto *literal = dyn_cast<ConstantInt>(pitch))
-        stream << "_" << literal->getSExtValue();
+    stream << "pewter_multiply_" << shape_.matrices << (shape_.isPaired ? "_paired_" : "_") << *shape_.right;
+    for (ConstantInt *pitch : {shape_.leftPitch, shape_.rightPitch})
+      if (pitch)
+        stream << "_" << pitch->getSExtValue();
       else
         stream << "_any";
+    if (shape_.steady)
+      stream << "_by_" << shape_.steady->left << "_" << shape_.steady->right
+             << (shape_.steady->isSideBySide ? "_near" : "");
     Module &module = *user_.getParent();
     if (Function *known = module.getFunction(name))
       return known;
-    Type *pointer = builder_.getPtrTy(), *wide = builder_.getInt64Ty();
-    SmallVector<Type *, 12> parameters(matrices_ + 1, pointer);
-    parameters.append({wide, wide, wide, builder_.getInt1Ty()});
+    const unsigned sums = shape_.isPaired ? registers_.size() : shape_.matrices;
+    const unsigned rights = !shape_.steady ? 0 : shape_.steady->isSideBySide ? registers_.size() : shape_.matrices;
+    Type *wide = builder_.getInt64Ty();
+    SmallVector<Type *, 12> parameters(sums + 1 + rights, builder_.getPtrTy());
+    parameters.append({wide, wide, wide});
+    if (!shape_.steady)
+      parameters.push_back(builder_.getInt1Ty());
     function_ = makeHelper(user_, name, parameters);
-    if (!isa<ConstantInt>(leftPitch_))
-      leftPitch_ = argument(2);
-    if (!isa<ConstantInt>(rightPitch_))
-      rightPitch_ = argument(3);
+    const unsigned counts = sums + 1 + rights;
+    firstPlace_ = sums;
+    steps_ = function_->getArg(counts);
+    auto pitchOr = [](ConstantInt *literal, Value *argument) { return literal ? literal : argument; };
+    leftPitch_ = pitchOr(shape_.leftPitch, function_->getArg(counts + 1));
+    rightPitch_ = pitchOr(shape_.rightPitch, function_->getArg(counts + 2));
     write();
     return function_;
   }
@@ -181,99 +226,121 @@ public:
 private:
   using Values = SmallVector<Value *, 16>;
 
-  Value *argument(unsigned index) { return function_->getArg(matrices_ + index); }
   BasicBlock *block(const char *name) {
     return BasicBlock::Create(builder_.getContext(), name, function_);
   }
   Value *sumAt(unsigned matrix, unsigned row) {
-    return builder_.CreatePtrAdd(function_->getArg(matrix), builder_.getInt64(row * 32));
+    Value *sums = function_->getArg(shape_.isPaired ? matrix / 2 : matrix);
+    return builder_.CreatePtrAdd(sums, builder_.getInt64(row * (shape_.isPaired ? 64 : 32)));
+  }
+
+  Value *loadSum(SideBySide matrices, unsigned row) {
+    if (shape_.isPaired)
+      return builder_.CreateAlignedLoad(FixedVectorType::get(builder_.getFloatTy(), 16),
+                                        sumAt(matrices.first, row), Align(4));
+    Value *sum = loadRow(builder_, builder_.getFloatTy(), sumAt(matrices.first, row));
+    return matrices.count == 1 ? sum
+                               : joined(builder_, sum,
+                                        loadRow(builder_, builder_.getFloatTy(),
+                                                sumAt(matrices.first + 1, row)));
+  }
+
+  void storeSum(Value *sum, SideBySide matrices, unsigned row) {
+    if (shape_.isPaired || matrices.count == 1) {
+      builder_.CreateAlignedStore(sum, sumAt(matrices.first, row), Align(4));
+      return;
+    }
+    for (unsigned i = 0; i < matrices.count; ++i)
+      builder_.CreateAlignedStore(half(builder_, sum, i), sumAt(matrices.first + i, row), Align(4));
   }
 
   void write() {
-    BasicBlock *entry = block("entry"), *done = block("done");
+    BasicBlock *entry = block("entry"), *loop = block("loop"), *done = block("done");
     builder_.SetInsertPoint(entry);
     Values starts;
     for (unsigned row = 0; row < 8; ++row)
-      for (auto [first, count] : registers_) {
-        Value *sum = loadRow(builder_, builder_.getFloatTy(), sumAt(first, row));
-        if (count == 2)
-          sum = joined(builder_, sum, loadRow(builder_, builder_.getFloatTy(), sumAt(first + 1, row)));
-        starts.push_back(sum);
-      }
-    BasicBlock *apart = block("apart");
-    Values ends = writeLoop(starts, entry, apart, done, /*sideBySide=*/false);
-    if (registers_.front().count == 2) {
+      for (SideBySide matrices : registers_)
+        starts.push_back(loadSum(matrices, row));
+    Values ends;
+    if (shape_.steady || registers_.front().count == 1) {
+      ends = writeLoop(starts, entry, loop, done, shape_.steady && shape_.steady->isSideBySide);
+      builder_.SetInsertPoint(entry);
+      builder_.CreateBr(loop);
+      builder_.SetInsertPoint(done);
+    } else {
       BasicBlock *near = block("near");
+      ends = writeLoop(starts, entry, loop, done, /*sideBySide=*/false);
       Values others = writeLoop(starts, entry, near, done, /*sideBySide=*/true);
       builder_.SetInsertPoint(entry);
-      builder_.CreateCondBr(argument(4), near, apart);
+      builder_.CreateCondBr(function_->getArg(function_->arg_size() - 1), near, loop);
       builder_.SetInsertPoint(done);
       for (unsigned i = 0; i < ends.size(); ++i) {
         PHINode *phi = builder_.CreatePHI(ends[i]->getType(), 2);
-        phi->addIncoming(ends[i], apart);
+        phi->addIncoming(ends[i], loop);
         phi->addIncoming(others[i], near);
         ends[i] = phi;
       }
-    } else {
-      builder_.SetInsertPoint(entry);
-      builder_.CreateBr(apart);
-      builder_.SetInsertPoint(done);
     }
     for (unsigned row = 0; row < 8; ++row)
-      for (unsigned i = 0; i < registers_.size(); ++i) {
-        Value *sum = ends[row * registers_.size() + i];
-        auto [first, count] = registers_[i];
-        for (unsigned j = 0; j < count; ++j)
-          builder_.CreateAlignedStore(count == 2 ? half(builder_, sum, j) : sum, sumAt(first + j, row),
-                                      Align(4));
-      }
+      for (unsigned i = 0; i < registers_.size(); ++i)
+        storeSum(ends[row * registers_.size() + i], registers_[i], row);
     builder_.CreateRetVoid();
   }
 
   Values writeLoop(const Values &starts, BasicBlock *entry, BasicBlock *loop, BasicBlock *done,
                    bool sideBySide) {
     builder_.SetInsertPoint(loop);
-    PHINode *place = builder_.CreatePHI(builder_.getPtrTy(), 2);
-    PHINode *left = builder_.CreatePHI(builder_.getInt64Ty(), 2);
+    // Pointers that move on: to the matrices, or through the table.
+    SmallVector<std::pair<PHINode *, int64_t>, 4> pointers;
+    auto moving = [&](unsigned argument, int64_t step) {
+      PHINode *pointer = builder_.CreatePHI(builder_.getPtrTy(), 2);
+      pointer->addIncoming(function_->getArg(argument), entry);
+      pointers.push_back({pointer, step});
+      return pointer;
+    };
+    Value *left = moving(firstPlace_, shape_.steady ? shape_.steady->left : 8 * (1 + shape_.matrices));
+    SmallVector<Value *, 4> rights; // Of each matrix; unused, if it is beside the one before.
+    if (shape_.steady)
+      for (unsigned i = 0, argument = firstPlace_ + 1; i < shape_.matrices; ++i)
+        rights.push_back(sideBySide && i % 2 ? nullptr : moving(argument++, shape_.steady->right));
+    PHINode *remaining = builder_.CreatePHI(builder_.getInt64Ty(), 2);
     SmallVector<PHINode *, 16> phis;
     for (Value *start : starts) {
       phis.push_back(builder_.CreatePHI(start->getType(), 2));
       phis.back()->addIncoming(start, entry);
     }
-    auto entryOf = [&](unsigned index, bool isVolatile = false) {
-      return builder_.CreateLoad(builder_.getPtrTy(),
-                                 builder_.CreatePtrAdd(place, builder_.getInt64(8 * index)), isVolatile);
-    };
-    // An element that two multiply-adds took from one register would be an instruction more; a place
-    // that the compiler does not know to be the same keeps it in their addresses. (Not with an index: see above.)
-    SmallVector<Value *, 4> lefts, rights;
-    const bool isLiteral = isa<ConstantInt>(leftPitch_);
-    for (unsigned i = 0; i < registers_.size(); ++i)
-      lefts.push_back(i == 0 || isLiteral ? entryOf(0, /*isVolatile=*/i > 0) : lefts[0]);
-    for (unsigned i = 0; i < matrices_; ++i)
-      rights.push_back(entryOf(1 + i));
+    if (!shape_.steady) {
+      Value *table = left;
+      auto entryOf = [&](unsigned index) {
+        return builder_.CreateLoad(builder_.getPtrTy(),
+                                   builder_.CreatePtrAdd(table, builder_.getInt64(8 * index)));
+      };
+      left = entryOf(0);
+      for (unsigned i = 0; i < shape_.matrices; ++i)
+        rights.push_back(entryOf(1 + i));
+    }
     Values sums(phis.begin(), phis.end());
     for (unsigned k = 0; k < 8; ++k) {
       Values lines;
-      for (auto [first, count] : registers_)
-        lines.push_back(asFloats(builder_, line(rights, first, count, k, sideBySide)));
-      for (unsigned row = 0; row < 8; ++row)
+      for (SideBySide matrices : registers_)
+        lines.push_back(asFloats(builder_, line(rights, matrices, k, sideBySide)));
+      for (unsigned row = 0; row < 8; ++row) {
+        Value *element = builder_.CreateAlignedLoad(
+            builder_.getFloatTy(),
+            builder_.CreatePtrAdd(rowAt(builder_, left, leftPitch_, row), builder_.getInt64(k * 4)),
+            Align(4));
         for (unsigned i = 0; i < lines.size(); ++i) {
-          Value *element = builder_.CreateAlignedLoad(
-              builder_.getFloatTy(),
-              builder_.CreatePtrAdd(rowAt(builder_, lefts[i], leftPitch_, row),
-                                    builder_.getInt64(k * 4)),
-              Align(4));
           Value *&sum = sums[row * lines.size() + i];
           unsigned width = cast<FixedVectorType>(sum->getType())->getNumElements();
           sum = multiplyAdd(builder_, builder_.CreateVectorSplat(width, element), lines[i], sum);
         }
+      }
     }
-    place->addIncoming(argument(0), entry);
-    place->addIncoming(builder_.CreatePtrAdd(place, builder_.getInt64(8 * (1 + matrices_))), loop);
-    Value *rest = builder_.CreateSub(left, builder_.getInt64(1));
-    left->addIncoming(argument(1), entry);
-    left->addIncoming(rest, loop);
+    for (auto [pointer, step] : pointers)
+      pointer->addIncoming(builder_.CreatePtrAdd(pointer, builder_.getInt64(step)), loop);
+    Value *rest = builder_.CreateSub(remaining, builder_.getInt64(1));
+    remaining->addIncoming(steps_, entry);
+    remaining->addIncoming(rest, loop);
     for (unsigned i = 0; i < phis.size(); ++i)
       phis[i]->addIncoming(sums[i], loop);
     builder_.CreateCondBr(builder_.CreateICmpEQ(rest, builder_.getInt64(0)), done, loop);
@@ -281,24 +348,26 @@ private:
   }
 
   /// Row `k` of one right matrix or of two, as in memory.
-  Value *line(ArrayRef<Value *> rights, unsigned first, unsigned count, unsigned k, bool sideBySide) {
+  Value *line(ArrayRef<Value *> rights, SideBySide matrices, unsigned k, bool sideBySide) {
+    auto [first, count] = matrices;
     Value *place = rowAt(builder_, rights[first], rightPitch_, k);
     if (count == 2 && sideBySide)
-      return builder_.CreateAlignedLoad(FixedVectorType::get(right_, 16), place,
-                                        Align(right_->getScalarSizeInBits() / 8));
-    Value *row = loadRow(builder_, right_, place);
-    return count == 2 ? joined(builder_, row,
-                               loadRow(builder_, right_, rowAt(builder_, rights[first + 1], rightPitch_, k)))
-                      : row;
+      return builder_.CreateAlignedLoad(FixedVectorType::get(shape_.right, 16), place,
+                                        Align(shape_.right->getScalarSizeInBits() / 8));
+    Value *row = loadRow(builder_, shape_.right, place);
+    return count == 1 ? row
+                      : joined(builder_, row,
+                               loadRow(builder_, shape_.right,
+                                       rowAt(builder_, rights[first + 1], rightPitch_, k)));
   }
 
   Function &user_;
   Function *function_ = nullptr;
   IRBuilder<> builder_;
-  unsigned matrices_;
-  Type *right_;
-  Value *leftPitch_, *rightPitch_;
+  const ChainShape shape_;
   SmallVector<SideBySide, 2> registers_;
+  unsigned firstPlace_ = 0; ///< The argument behind the sums.
+  Value *steps_ = nullptr, *leftPitch_ = nullptr, *rightPitch_ = nullptr;
 };
 
 bool isBarrierOfOneGroup(const Instruction &instruction) {
@@ -327,6 +396,8 @@ struct KernelEmitter::MatrixOperands {
   DenseMap<const Value *, MatrixRows> waiting;  ///< Where those that waited are.
   DenseMap<const Value *, MatrixRows> widened;  ///< Copies as floats on the stack.
   DenseMap<const Value *, MatrixRows> pairs;    ///< The same of right matrices, two side by side.
+  DenseMap<const Value *, MatrixRows> inRows;   ///< Copies of left matrices side by side.
+  unsigned matricesInRows = 0;
   DenseMap<const Value *, unsigned> groups;     ///< How many groups read it as a right matrix.
   bool hasGroups = false;                       ///< More than one.
 };
@@ -348,6 +419,31 @@ void KernelEmitter::countMatrices() {
     products_ += isMatrixCall(instruction, "multiply_accumulate");
   unsigned pieces = 8 / rowsPerPiece();
   matricesStayInMemory_ = sums * pieces > sumRegisters(options_.registerBytes) + 4;
+  if (matricesStayInMemory_ && options_.registerBytes >= 64)
+    pairSums();
+}
+
+/// Sums that one call will continue stand side by side: a register has a row of both. Which those are emitChains
+/// decides; a pair that it does not make costs no more than two sums apart.
+void KernelEmitter::pairSums() {
+  for (const BasicBlock &block : uniformity_.function()) {
+    DenseMap<const Value *, const PHINode *> unpaired; // By the left matrix.
+    for (const Instruction &instruction : block) {
+      auto *phi = isMatrixCall(instruction, "multiply_accumulate")
+                      ? dyn_cast<PHINode>(instruction.getOperand(2))
+                      : nullptr;
+      if (!phi || !phi->hasOneUse() || !phi->getType()->getScalarType()->isFloatTy())
+        continue;
+      const PHINode *&first = unpaired[instruction.getOperand(0)];
+      if (!first) {
+        first = phi;
+        continue;
+      }
+      pairedSums_[first] = {first, 0};
+      pairedSums_[phi] = {first, 1};
+      first = nullptr;
+    }
+  }
 }
 
 bool KernelEmitter::endsMatrixWork(const Instruction &instruction) const {
@@ -510,29 +606,78 @@ void KernelEmitter::copyWidened(const Value *matrix, const MatrixRows &to, Matri
                        from.pitch});
 }
 
+/// Matrix `index` of memory on the stack that grows as needed; in pairs two stand side by side.
+KernelEmitter::MatrixRows KernelEmitter::scratch(AllocaInst *&memory, unsigned index, bool inPairs) {
+  auto *real = builder_.getFloatTy();
+  const unsigned matrices = inPairs ? index / 2 * 2 + 2 : index + 1;
+  if (!memory)
+    memory = stack(ArrayType::get(real, 64 * matrices), "matrices");
+  else if (cast<ArrayType>(memory->getAllocatedType())->getNumElements() < 64 * matrices)
+    memory->setAllocatedType(ArrayType::get(real, 64 * matrices));
+  const int64_t offset = inPairs ? index / 2 * 512 + index % 2 * 32 : index * 256;
+  MatrixRows rows{builder_.CreatePtrAdd(memory, builder_.getInt64(offset)),
+                  builder_.getInt64(inPairs ? 64 : 32), real};
+  rows.root = memory;
+  rows.offset = offset;
+  return rows;
+}
+
 /// A copy of a factor as floats.
 KernelEmitter::MatrixRows KernelEmitter::onStack(const Value *matrix, MatrixOperands &operands) {
-  auto *real = builder_.getFloatTy();
   MatrixRows &copy = operands.widened[matrix];
   if (!copy.address) {
-    unsigned index = operands.widened.size() - 1;
-    if (index == matrixScratch_.size())
-      matrixScratch_.push_back(stack(ArrayType::get(real, 64), "matrix"));
-    copy = matrixAt(matrixScratch_[index]);
+    copy = scratch(matrixScratch_, operands.widened.size() - 1, /*inPairs=*/false);
     copyWidened(matrix, copy, operands);
   }
   return copy;
+}
+
+/// The same of narrow left matrices that a chain takes one beside the other, in one go; empty for others.
+SmallVector<KernelEmitter::MatrixRows, 32>
+KernelEmitter::copiesInRows(ArrayRef<const Value *> matrices, MatrixOperands &operands) {
+  const unsigned count = matrices.size();
+  SmallVector<MatrixRows, 32> copies;
+  for (const Value *matrix : matrices)
+    if (auto known = operands.inRows.find(matrix); known != operands.inRows.end())
+      copies.push_back(known->second);
+  auto areBeside = [&](ArrayRef<MatrixRows> places, int64_t bytes) {
+    for (unsigned i = 0; i + 1 < places.size(); ++i)
+      if (!places[i].isLike(places[i + 1]) || distance(places[i], places[i + 1]) != bytes)
+        return false;
+    return places.size() == count && none_of(places, [](const MatrixRows &rows) { return rows.isTransposed; });
+  };
+  if (!copies.empty())
+    return areBeside(copies, 32) ? copies : SmallVector<MatrixRows, 32>();
+  SmallVector<MatrixRows, 32> places;
+  for (const Value *matrix : matrices)
+    if (auto waiting = operands.waiting.find(matrix); waiting != operands.waiting.end())
+      places.push_back(waiting->second);
+  if (count == 1 || places.empty() || places.front().element->isFloatTy() ||
+      !areBeside(places, 8 * int64_t(layout_.getTypeStoreSize(places.front().element).getFixedValue())))
+    return {};
+  const unsigned before = operands.matricesInRows;
+  operands.matricesInRows += count;
+  scratch(rowScratch_, before + count - 1, /*inPairs=*/false);
+  for (unsigned i = 0; i < count; ++i) {
+    MatrixRows copy = scratch(rowScratch_, before, /*inPairs=*/false);
+    copy.address = builder_.CreatePtrAdd(copy.address, builder_.getInt64(32 * i));
+    copy.offset += 32 * i;
+    copy.pitch = builder_.getInt64(32 * count);
+    operands.inRows[matrices[i]] = copy;
+    copies.push_back(copy);
+  }
+  const MatrixRows &from = places.front();
+  builder_.CreateCall(copyRowsFunction(target_, from.element, count, options_.registerBytes),
+                      {copies.front().address,
+                       builder_.CreateAddrSpaceCast(from.address, builder_.getPtrTy()), from.pitch});
+  return copies;
 }
 
 /// The same where two that are asked for in turn stand side by side.
 KernelEmitter::MatrixRows KernelEmitter::inPair(const Value *matrix, MatrixOperands &operands) {
   MatrixRows &copy = operands.pairs[matrix];
   if (!copy.address) {
-    unsigned index = operands.pairs.size() - 1;
-    if (index / 2 == pairScratch_.size())
-      pairScratch_.push_back(stack(ArrayType::get(builder_.getFloatTy(), 128), "pair"));
-    copy = {builder_.CreatePtrAdd(pairScratch_[index / 2], builder_.getInt64(index % 2 * 32)),
-            builder_.getInt64(64), builder_.getFloatTy()};
+    copy = scratch(pairScratch_, operands.pairs.size() - 1, /*inPairs=*/true);
     copyWidened(matrix, copy, operands);
   }
   return copy;
@@ -547,7 +692,6 @@ bool KernelEmitter::isReadInPlace(const Value *right, const MatrixOperands &oper
 
 /// Chains as a call of the function that takes them through their steps.
 void KernelEmitter::callChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOperands &operands) {
-  auto *real = builder_.getFloatTy();
   const unsigned steps = chains.front().size(), count = chains.size();
   // All of a kind are at one pitch, or they are copied.
   auto placesOf = [&](ArrayRef<const Value *> matrices, auto &&isReadable, auto &&copied) {
@@ -567,38 +711,116 @@ void KernelEmitter::callChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOper
     for (ArrayRef<CallInst *> chain : chains)
       rightMatrices.push_back(chain[step]->getArgOperand(1));
   }
-  auto lefts = placesOf(
-      leftMatrices,
-      [&](const Value *matrix) {
-        auto waiting = operands.waiting.find(matrix);
-        return waiting != operands.waiting.end() && !waiting->second.isTransposed &&
-               waiting->second.element->isFloatTy();
-      },
-      [&](const Value *matrix) { return onStack(matrix, operands); });
+  auto lefts = copiesInRows(leftMatrices, operands);
+  auto isReadable = [&](const Value *matrix) {
+    auto waiting = operands.waiting.find(matrix);
+    return waiting != operands.waiting.end() && !waiting->second.isTransposed &&
+           waiting->second.element->isFloatTy();
+  };
+  if (lefts.empty())
+    lefts = placesOf(leftMatrices, isReadable,
+                     [&](const Value *matrix) { return onStack(matrix, operands); });
   auto rights = placesOf(
       rightMatrices, [&](const Value *matrix) { return isReadInPlace(matrix, operands); },
       [&](const Value *matrix) {
         return count > 1 ? inPair(matrix, operands) : onStack(matrix, operands);
       });
 
-  SmallVector<Value *, 8> arguments;
+  ChainShape shape;
+  shape.matrices = count;
+  shape.right = rights.front().element;
+  shape.leftPitch = dyn_cast<ConstantInt>(lefts.front().pitch);
+  shape.rightPitch = dyn_cast<ConstantInt>(rights.front().pitch);
+  shape.steady = steadySteps(lefts, rights);
+  // The sums of a loop are continued where they are, if all stand in pairs or none does.
+  SmallVector<MatrixRows, 4> sums;
   SmallVector<bool, 4> isInPlace;
+  for (ArrayRef<CallInst *> chain : chains) {
+    const PHINode *phi = matricesStayInMemory_ ? sumItContinues(*chain.back()) : nullptr;
+    isInPlace.push_back(phi && phi == chain.front()->getArgOperand(2) &&
+                        phi->getType()->getScalarType()->isFloatTy());
+    sums.push_back(isInPlace.back() ? matrixIn(slots_.find(phi)->second) : MatrixRows());
+  }
+  shape.isPaired = count % 2 == 0 && options_.registerBytes >= 64;
+  const bool isApart = none_of(isInPlace, [](bool is) { return is; });
+  for (unsigned i = 0; i + 1 < count && !isApart; i += 2)
+    shape.isPaired &= isPair(sums[i], sums[i + 1]);
   for (unsigned i = 0; i < count; ++i) {
-    const PHINode *phi = matricesStayInMemory_ ? sumItContinues(*chains[i].back()) : nullptr;
-    bool inPlace = phi && phi == chains[i].front()->getArgOperand(2) &&
-                   phi->getType()->getScalarType()->isFloatTy();
-    isInPlace.push_back(inPlace);
-    if (inPlace) {
-      arguments.push_back(slots_.find(phi)->second.memory.front());
+    isInPlace[i] = isInPlace[i] && (shape.isPaired || sums[i].pitch == builder_.getInt64(32));
+    if (isInPlace[i])
+      continue;
+    sums[i] = scratch(sumScratch_, i, shape.isPaired);
+    storeMatrix(sums[i], widened(piecesOf(uniform(chains[i].front()->getArgOperand(2)))));
+  }
+
+  // ChainFunction has the order of arguments.
+  SmallVector<Value *, 16> arguments;
+  auto add = [&](const MatrixRows &rows) {
+    arguments.push_back(builder_.CreateAddrSpaceCast(rows.address, builder_.getPtrTy()));
+  };
+  for (unsigned i = 0; i < count; i += shape.isPaired ? 2 : 1)
+    add(sums[i]);
+  if (shape.steady) {
+    add(lefts.front());
+    for (unsigned i = 0; i < count; i += shape.steady->isSideBySide ? 2 : 1)
+      add(rights[i]);
+  } else {
+    arguments.push_back(placesInTable(lefts, rights));
+  }
+  arguments.append({builder_.getInt64(steps), lefts.front().pitch, rights.front().pitch});
+  if (!shape.steady)
+    arguments.push_back(areSideBySide(rights, count));
+  builder_.CreateCall(ChainFunction(target_, options_.registerBytes, shape).get(), arguments);
+
+  for (unsigned i = 0; i < count; ++i) {
+    CallInst &last = *chains[i].back();
+    if (isInPlace[i]) {
+      slots_.insert({&last, Slot(slots_.find(sumItContinues(last))->second)});
       continue;
     }
-    while (sumScratch_.size() <= i)
-      sumScratch_.push_back(stack(ArrayType::get(real, 64), "sums"));
-    arguments.push_back(sumScratch_[i]);
-    storeMatrix(matrixAt(sumScratch_[i]),
-                widened(piecesOf(uniform(chains[i].front()->getArgOperand(2)))));
+    Pieces result = loadMatrix(sums[i]);
+    if (Type *element = last.getType()->getScalarType(); !element->isFloatTy())
+      for (Value *&piece : result)
+        piece = builder_.CreateFPTrunc(piece, FixedVectorType::get(element, rowsPerPiece() * 8));
+    defineProduct(last, nullptr, result);
   }
-  const unsigned entries = steps * (1 + count);
+}
+
+std::optional<int64_t> KernelEmitter::distance(const MatrixRows &from, const MatrixRows &to) {
+  if (!from.root || from.root != to.root)
+    return std::nullopt;
+  return to.offset - from.offset;
+}
+
+bool KernelEmitter::isPair(const MatrixRows &first, const MatrixRows &second) {
+  return distance(first, second) == 32 && first.pitch == second.pitch &&
+         cast<ConstantInt>(first.pitch)->equalsInt(64);
+}
+
+/// How matrices move on from step to step, where that is the same for all and known here.
+std::optional<SteadySteps> KernelEmitter::steadySteps(ArrayRef<MatrixRows> lefts,
+                                                      ArrayRef<MatrixRows> rights) const {
+  const unsigned steps = lefts.size(), count = rights.size() / steps;
+  auto step = [&](ArrayRef<MatrixRows> places, unsigned each) -> std::optional<int64_t> {
+    std::optional<int64_t> common = steps == 1 ? std::optional<int64_t>(0) : distance(places[0], places[each]);
+    for (unsigned i = each; common && i < places.size(); ++i)
+      if (distance(places[i - each], places[i]) != common)
+        return std::nullopt;
+    return common;
+  };
+  auto left = step(lefts, 1), right = step(rights, count);
+  if (!left || !right)
+    return std::nullopt;
+  const int64_t beside = 8 * int64_t(layout_.getTypeStoreSize(rights.front().element).getFixedValue());
+  bool isSideBySide = count % 2 == 0 && options_.registerBytes >= 64;
+  for (unsigned i = 0; i + 1 < count; i += 2)
+    isSideBySide &= distance(rights[i], rights[i + 1]) == beside;
+  return SteadySteps{*left, *right, isSideBySide};
+}
+
+/// A table of the places of each step.
+Value *KernelEmitter::placesInTable(ArrayRef<MatrixRows> lefts, ArrayRef<MatrixRows> rights) {
+  const unsigned entries = lefts.size() + rights.size(), count = rights.size() / lefts.size();
   AllocaInst *&table = chainTables_[PowerOf2Ceil(entries)];
   if (!table)
     table = stack(ArrayType::get(builder_.getPtrTy(), PowerOf2Ceil(entries)), "places");
@@ -607,37 +829,25 @@ void KernelEmitter::callChains(ArrayRef<ArrayRef<CallInst *>> chains, MatrixOper
     builder_.CreateStore(builder_.CreateAddrSpaceCast(rows.address, builder_.getPtrTy()),
                          builder_.CreatePtrAdd(table, builder_.getInt64(8 * entry++)));
   };
-  for (unsigned step = 0; step < steps; ++step) {
+  for (unsigned step = 0; step < lefts.size(); ++step) {
     put(lefts[step]);
     for (unsigned i = 0; i < count; ++i)
       put(rights[step * count + i]);
   }
-  Value *sideBySide = builder_.getTrue();
-  Value *apart = builder_.getInt64(8 * layout_.getTypeStoreSize(rights.front().element).getFixedValue());
-  for (unsigned step = 0; step < steps; ++step)
-    for (unsigned i = 0; i + 1 < count; i += 2) {
-      Value *distance = builder_.CreatePtrDiff(builder_.getInt8Ty(), rights[step * count + i + 1].address,
-                                               rights[step * count + i].address);
-      sideBySide = builder_.CreateAnd(sideBySide, builder_.CreateICmpEQ(distance, apart));
-    }
-  arguments.append({table, builder_.getInt64(steps), lefts.front().pitch, rights.front().pitch, sideBySide});
-  builder_.CreateCall(
-      ChainFunction(target_, options_.registerBytes, count, rights.front().element, lefts.front().pitch,
-                    rights.front().pitch)
-          .get(), arguments);
+  return table;
+}
 
-  for (unsigned i = 0; i < count; ++i) {
-    CallInst &last = *chains[i].back();
-    if (isInPlace[i]) {
-      slots_.insert({&last, Slot(slots_.find(sumItContinues(last))->second)});
-      continue;
+/// Whether every second right matrix of a step stands beside the one before.
+Value *KernelEmitter::areSideBySide(ArrayRef<MatrixRows> rights, unsigned count) {
+  Value *result = builder_.getTrue();
+  Value *beside = builder_.getInt64(8 * layout_.getTypeStoreSize(rights.front().element).getFixedValue());
+  for (unsigned first = 0; first < rights.size(); first += count)
+    for (unsigned i = 0; i + 1 < count; i += 2) {
+      Value *apart = builder_.CreatePtrDiff(builder_.getInt8Ty(), rights[first + i + 1].address,
+                                            rights[first + i].address);
+      result = builder_.CreateAnd(result, builder_.CreateICmpEQ(apart, beside));
     }
-    Pieces result = loadMatrix(matrixAt(sumScratch_[i]));
-    if (Type *element = last.getType()->getScalarType(); !element->isFloatTy())
-      for (Value *&piece : result)
-        piece = builder_.CreateFPTrunc(piece, FixedVectorType::get(element, rowsPerPiece() * 8));
-    defineProduct(last, nullptr, result);
-  }
+  return result;
 }
 
 void KernelEmitter::multiplyPieces(ArrayRef<CallInst *> step, MutableArrayRef<Pieces> sums,

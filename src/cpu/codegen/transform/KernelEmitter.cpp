@@ -138,7 +138,14 @@ KernelEmitter::Slot &KernelEmitter::slotFor(const Value *value, const LaneValue 
   if (prototype.whole && isMatrixType(prototype.whole->getType())) {
     Type *element = prototype.whole->getType()->getScalarType();
     slot.staysInMemory = matricesStayInMemory_;
-    if (slot.staysInMemory)
+    if (auto pair = pairedSums_.find(value); pair != pairedSums_.end()) {
+      auto [first, index] = pair->second;
+      AllocaInst *&memory = pairMemory_[first];
+      if (!memory)
+        memory = stack(ArrayType::get(element, 128));
+      slot.memory.push_back(memory);
+      slot.inPair = index;
+    } else if (slot.staysInMemory)
       slot.memory.push_back(stack(ArrayType::get(element, 64)));
     else
       for (unsigned row = 0; row < 8; row += rowsPerPiece())

@@ -36,6 +36,13 @@ struct EmitterOptions {
   bool fastCopies = true;
 };
 
+/// From step to step of a product all left matrices move on by as many bytes, and all right ones; pairs of right
+/// ones stand side by side throughout, or not.
+struct SteadySteps {
+  int64_t left = 0, right = 0;
+  bool isSideBySide = false;
+};
+
 /// Bytes of the threadgroup variables and where each lies.
 struct ThreadgroupLayout {
   llvm::DenseMap<const llvm::GlobalVariable *, uint64_t> offsets;
@@ -60,7 +67,8 @@ private:
     LaneValue prototype;
     llvm::SmallVector<llvm::AllocaInst *, 4> memory;
     llvm::AllocaInst *bits = nullptr; ///< For a varying i1: its bits.
-    bool staysInMemory = false;       ///< A matrix that no register is kept for: one array.
+    bool staysInMemory = false;       ///< A matrix that no register is kept for: one array,
+    std::optional<unsigned> inPair;   ///< or the first or second half of each row of an array for two.
   };
   LaneValue get(const llvm::Value *value);
   LaneValue constantValue(const llvm::Constant *constant);
@@ -220,6 +228,8 @@ private:
     llvm::Value *pitch = nullptr;
     llvm::Type *element = nullptr;
     bool isTransposed = false;
+    const llvm::Value *root = nullptr; ///< The address is this and `offset` bytes, where that is known.
+    int64_t offset = 0;
     bool isLike(const MatrixRows &other) const;
   };
   struct MatrixOperands;
@@ -234,9 +244,9 @@ private:
   Pieces loadMatrix(const MatrixRows &rows);
   void storeMatrix(const MatrixRows &rows, const Pieces &pieces);
   MatrixRows matrixIn(const Slot &slot);
-  MatrixRows matrixAt(llvm::Value *memory); ///< Floats, row after row.
   llvm::Value *rowAddress(const MatrixRows &rows, unsigned row);
   void countMatrices();
+  void pairSums();
   void addMultiplication(llvm::CallInst &call);
   bool endsMatrixWork(const llvm::Instruction &instruction) const;
   /// Emits what waits: see EmitMatrixMultiply.cpp.
@@ -245,10 +255,19 @@ private:
                   MatrixOperands &operands);
   void callChains(llvm::ArrayRef<llvm::ArrayRef<llvm::CallInst *>> chains,
                   MatrixOperands &operands);
+  static std::optional<int64_t> distance(const MatrixRows &from, const MatrixRows &to);
+  static bool isPair(const MatrixRows &first, const MatrixRows &second);
+  std::optional<SteadySteps> steadySteps(llvm::ArrayRef<MatrixRows> lefts,
+                                         llvm::ArrayRef<MatrixRows> rights) const;
+  llvm::Value *placesInTable(llvm::ArrayRef<MatrixRows> lefts, llvm::ArrayRef<MatrixRows> rights);
+  llvm::Value *areSideBySide(llvm::ArrayRef<MatrixRows> rights, unsigned count);
+  MatrixRows scratch(llvm::AllocaInst *&memory, unsigned index, bool inPairs);
   MatrixRows onStack(const llvm::Value *matrix, MatrixOperands &operands);
   void copyWidened(const llvm::Value *matrix, const MatrixRows &to, MatrixOperands &operands);
   bool matricesAreCalls() const;
   MatrixRows inPair(const llvm::Value *matrix, MatrixOperands &operands);
+  llvm::SmallVector<MatrixRows, 32> copiesInRows(llvm::ArrayRef<const llvm::Value *> matrices,
+                                                 MatrixOperands &operands);
   bool isReadInPlace(const llvm::Value *right, const MatrixOperands &operands) const;
   void multiplyPieces(llvm::ArrayRef<llvm::CallInst *> step, llvm::MutableArrayRef<Pieces> sums,
                       MatrixOperands &operands);
@@ -295,9 +314,12 @@ private:
   std::map<std::pair<llvm::Value *, llvm::Value *>, llvm::SmallVector<int64_t, 8>> prefetched_;
   unsigned products_ = 0; ///< Of matrices, in the kernel.
   bool matricesStayInMemory_ = false;
-  llvm::SmallVector<llvm::Value *, 8> matrixScratch_; ///< Reused by each run of emitMatrixWork.
-  llvm::SmallVector<llvm::Value *, 8> pairScratch_;
-  llvm::SmallVector<llvm::Value *, 4> sumScratch_;
+  /// Reused by each run of emitMatrixWork.
+  llvm::AllocaInst *matrixScratch_ = nullptr, *pairScratch_ = nullptr, *rowScratch_ = nullptr,
+                   *sumScratch_ = nullptr;
+  /// Sums that stand side by side in memory: the first of the pair and which this is.
+  llvm::DenseMap<const llvm::Value *, std::pair<const llvm::Value *, unsigned>> pairedSums_;
+  llvm::DenseMap<const llvm::Value *, llvm::AllocaInst *> pairMemory_; ///< By the first.
   std::map<uint64_t, llvm::AllocaInst *> chainTables_; ///< By their entries.
   LaneMask mask_; ///< Of the block being emitted.
   llvm::BasicBlock *skip_ = nullptr;
