@@ -240,8 +240,18 @@ private:
     return place;
   }
 
+  /// From AIR 2.8 on a read has a sampler behind the texture and an offset behind the place; the
+  /// sampler says nothing that a read without one does not.
   Value *lowerRead() {
+    const bool hasSampler = at_ < call_.arg_size() && call_.getArgOperand(at_)->getType()->isPointerTy();
+    if (hasSampler)
+      take();
     SmallVector<Value *, 8> operands = takePlace();
+    if (hasSampler && !isCube() && !isBuffer()) {
+      SmallVector<Value *, 3> offset = takeVector(kind_.coordinates, /*isFloat=*/false);
+      for (unsigned i = 0; i < kind_.coordinates; ++i)
+        operands[1 + i] = build_.CreateAdd(operands[1 + i], offset[i]);
+    }
     operands.push_back(isBuffer() ? build_.getInt32(0) : index(take()));
     Type *type = texelType();
     return failed_ ? nullptr
@@ -430,6 +440,17 @@ PreservedAnalyses LowerTexturesPass::run(Module &module, ModuleAnalysisManager &
   for (Function &function : make_early_inc_range(module)) {
     if (!function.isDeclaration() || classify(function) != AirCall::Texture)
       continue;
+    if (function.getName() == "air.get_read_sampler") { // Reads need none.
+      for (User *user : make_early_inc_range(function.users()))
+        if (auto *call = dyn_cast<CallInst>(user); call && call->getCalledOperand() == &function) {
+          call->replaceAllUsesWith(PoisonValue::get(call->getType()));
+          call->eraseFromParent();
+          changed = true;
+        }
+      if (function.use_empty())
+        function.eraseFromParent();
+      continue;
+    }
     const std::optional<TextureCall> what = parseTextureCall(function.getName());
     if (!what)
       continue; // Named by the verifier, if it survives.
