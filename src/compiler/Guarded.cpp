@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Guarded.h"
 #include "base/FaultTrap.h"
+#include <cstdio>
 #include <cstring>
 #include <llvm/Support/ErrorHandling.h>
 #include <mutex>
@@ -13,16 +14,21 @@ namespace {
 constexpr size_t kStackBytes = size_t(64) << 20;
 
 struct Call {
-  const std::function<void()> *work;
+  const std::function<void()> *work = nullptr;
   FaultTrap trap;
   bool outOfMemory = false;   ///< By an exception.
   bool missedMemory = false; ///< At some time; what became of it is another question.
+  char reason[256] = "";     ///< What LLVM said, cut where it is long.
 };
 thread_local Call *currentCall = nullptr;
 std::new_handler nextHandler = nullptr;
 
 /// LLVM calls this before it would end the process.
-void onFatalError(void *, const char *, bool) { springFaultTrap(SIGABRT); }
+void onFatalError(void *, const char *reason, bool) {
+  if (currentCall && reason)
+    std::snprintf(currentCall->reason, sizeof(currentCall->reason), "%s", reason);
+  springFaultTrap(SIGABRT);
+}
 
 void onBadAllocation(void *, const char *, bool) {
   if (currentCall)
@@ -67,7 +73,8 @@ Result<void> runGuarded(const std::function<void()> &work, std::string_view doin
     llvm::install_bad_alloc_error_handler(onBadAllocation);
     nextHandler = std::set_new_handler(onNoMemory);
   });
-  Call call{&work, {}};
+  Call call;
+  call.work = &work;
   call.trap.catchesAbort = true;
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
@@ -84,8 +91,9 @@ Result<void> runGuarded(const std::function<void()> &work, std::string_view doin
   if (call.trap.signal != 0)
     return fail(ErrorKind::Compile,
                 "The compiler ended with signal {} ({}) while {}: the input is damaged, or it meets a "
-                "fault in the compiler.",
-                int(call.trap.signal), ::strsignal(call.trap.signal), doing);
+                "fault in the compiler{}{}.",
+                int(call.trap.signal), ::strsignal(call.trap.signal), doing,
+                call.reason[0] ? ": " : "", call.reason);
   return {};
 }
 

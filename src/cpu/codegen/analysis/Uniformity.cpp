@@ -192,6 +192,12 @@ void Uniformity::run() {
     shapes_[&argument] = argumentShape(argument);
   if (model_.body == LaneModel::Body::General)
     control_.maskEverything();
+  do
+    reachFixpoint();
+  while (settleUnknown());
+}
+
+void Uniformity::reachFixpoint() {
   bool changed = true;
   while (changed) {
     changed = false;
@@ -209,11 +215,19 @@ void Uniformity::run() {
             changed |= memory_.separateLanes(argument);
     }
   }
-  // What is unknown still can never run with a defined value.
+}
+
+/// What is still unknown hangs on a value that is undefined so far, of a cycle of phis or of a part of
+/// a vector. It is taken as uniform; what was computed from it may then turn out to vary.
+bool Uniformity::settleUnknown() {
+  bool found = false;
   for (auto &[value, shape] : shapes_)
     for (Shape &component : shape)
-      if (component.isUnknown())
+      if (component.isUnknown()) {
         component = Shape::uniform();
+        found = true;
+      }
+  return found;
 }
 
 uint8_t Uniformity::alignmentOf(const Value *value, const Shape &shape) const {

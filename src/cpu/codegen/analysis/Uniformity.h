@@ -49,6 +49,8 @@ private:
   using Operand = std::function<const Shape &(unsigned)>;
 
   void run();
+  void reachFixpoint();
+  bool settleUnknown();
   bool visit(llvm::Instruction &instruction);
   bool visitStore(llvm::StoreInst &store);
   ValueShape transfer(llvm::Instruction &instruction);

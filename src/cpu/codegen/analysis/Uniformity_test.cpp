@@ -205,6 +205,33 @@ TEST(Uniformity, LanesThatMeetWithOneValueShareIt) {
   EXPECT_FALSE(kernel.isMasked("loop"));
 }
 
+// A cycle that nothing enters is undefined; what is chosen between it and a lane's value still varies.
+TEST(Uniformity, UndefinedValuesDoNotHideVaryingOnes) {
+  Analysed kernel(R"(
+define void @k(ptr addrspace(1) %p, i32 %lane, i32 %count) {
+entry:
+  %x = uitofp i32 %lane to float
+  %low = icmp ult i32 %lane, 7
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %held = phi float [ undef, %entry ], [ %chosen, %loop ]
+  %pair = phi <2 x float> [ undef, %entry ], [ %half, %loop ]
+  %chosen = select i1 %low, float %held, float %x
+  %half = insertelement <2 x float> %pair, float %x, i64 0
+  %sum = fadd <2 x float> %half, %half
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %count
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+})");
+  EXPECT_EQ(kernel.shape("chosen"), "varying");
+  EXPECT_EQ(kernel.shape("held"), "varying");
+  EXPECT_EQ(kernel.shape("half"), "varying, uniform");
+  EXPECT_EQ(kernel.shape("sum"), "varying, uniform");
+}
+
 TEST(Uniformity, PrivateArraysGetACopyForEachLaneWhenTheyDiffer) {
   Analysed kernel(straight(R"(
     %own = alloca [8 x float], align 4

@@ -72,7 +72,7 @@ void KernelEmitter::emitUniform(Instruction &instruction) {
                                               /*ImplicitTrunc=*/true));
       LanePart first = part(value, 0);
       if (shapes.size() != 1 || !first.scalar)
-        report_fatal_error("vectoriser: uniform instruction with a varying operand");
+        failAt("uniform instruction with a varying operand", instruction);
       operands.push_back(first.scalar); // Lane 0 stands for all: the low bits do not matter.
       fromLaneZero = true;
       continue;
@@ -319,6 +319,8 @@ void KernelEmitter::emitElement(Instruction &instruction) {
   }
   auto finish = [&](LaneValue value) {
     if (uniformity_.isUniform(&instruction)) {
+      if (any_of(value.parts, [](const LanePart &part) { return !part.scalar; }))
+        failAt("uniform element of a varying one", instruction);
       Value *whole = value.parts[0].scalar;
       if (instruction.getType()->isVectorTy()) {
         whole = PoisonValue::get(instruction.getType());

@@ -41,6 +41,12 @@ LaneValue KernelEmitter::constantValue(const Constant *constant) {
   return {value, {}};
 }
 
+void KernelEmitter::failAt(StringRef what, const Value &value) {
+  std::string text;
+  raw_string_ostream(text) << "vectoriser: " << what << ": " << value;
+  report_fatal_error(Twine(text));
+}
+
 LaneValue KernelEmitter::get(const Value *value) {
   if (auto *constant = dyn_cast<Constant>(value))
     return constantValue(constant);
@@ -52,7 +58,7 @@ LaneValue KernelEmitter::get(const Value *value) {
     return known->second;
   auto slot = slots_.find(value);
   if (slot == slots_.end())
-    report_fatal_error(Twine("vectoriser: use before definition: ") + value->getName());
+    failAt("use before definition", *value);
   LaneValue loaded = loadSlot(slot->second);
   current_[value] = loaded;
   return loaded;
@@ -234,8 +240,7 @@ Value *KernelEmitter::uniform(const Value *value) {
   LaneValue held = get(value);
   if (held.whole)
     return held.whole;
-  report_fatal_error(Twine("vectoriser: varying value where a uniform one is needed: ") +
-                     value->getName());
+  failAt("varying value where a uniform one is needed", *value);
 }
 
 LanePart KernelEmitter::part(const LaneValue &value, unsigned index) {

@@ -70,6 +70,8 @@ private:
     bool staysInMemory = false;       ///< A matrix that no register is kept for: one array,
     std::optional<unsigned> inPair;   ///< or the first or second half of each row of an array for two.
   };
+  /// Ends the compilation: the analysis and the transformation disagree about `value`.
+  [[noreturn]] static void failAt(llvm::StringRef what, const llvm::Value &value);
   LaneValue get(const llvm::Value *value);
   LaneValue constantValue(const llvm::Constant *constant);
   LaneValue loadSlot(const Slot &slot);
