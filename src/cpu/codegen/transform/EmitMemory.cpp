@@ -600,10 +600,20 @@ bool KernelEmitter::storeRuns(const LanePart &pointer, const Access &access, Val
   return true;
 }
 
-// AVX2 has no scatter; and in order of the lanes the highest one wins, as it must.
+// The lanes store in their order, so that the highest one wins, as it must. AVX-512 has that as an
+// instruction, for four and eight bytes.
 void KernelEmitter::scatter(const LanePart &pointer, const Access &access,
                             ArrayRef<Value *> values) {
   Value *offsets = wideOffsets(pointer);
+  if (options_.registerBytes >= 64 && (access.bytes == 4 || access.bytes == 8)) {
+    for (unsigned i = 0; i < access.count; ++i) {
+      Value *base = builder_.CreatePtrAdd(pointer.scalar, builder_.getInt64(i * access.bytes));
+      builder_.CreateMaskedScatter(memoryForm(values[i], access.element),
+                                   builder_.CreateGEP(builder_.getInt8Ty(), base, offsets),
+                                   access.alignment, builder_.vector(mask_));
+    }
+    return;
+  }
   if (LaneBuilder::isFull(mask_) && lanes() == 32) {
     Value *records = access.count > 1 ? asRecords(builder_.interleave(values), access) : nullptr;
     for (unsigned lane = 0; lane < lanes(); ++lane) {
