@@ -166,6 +166,7 @@ std::optional<std::string> CpuPlayer::runShared(double ticks) {
   double unitTicks = std::clamp(ticks / double(pool_.threads() * kUnitsPerThread), kMinUnitTicks,
                                 kMaxUnitTicks);
   uint64_t units = 0;
+  double longest = unitTicks; // A threadgroup may take longer than a unit is to take.
   for (Job &job : jobs_) {
     uint64_t left = job.groups - job.done;
     job.groupsPerUnit = std::max<uint64_t>(uint64_t(unitTicks / std::max(costOf(job), 1e-3)), 1);
@@ -174,10 +175,11 @@ std::optional<std::string> CpuPlayer::runShared(double ticks) {
     job.firstUnit = static_cast<uint32_t>(units);
     job.unitCount = static_cast<uint32_t>((left + job.groupsPerUnit - 1) / job.groupsPerUnit);
     units += job.unitCount;
+    longest = std::max(longest, double(job.groupsPerUnit) * costOf(job));
   }
   work_.begin(jobs_, static_cast<uint32_t>(units), pool_.threads(), {}, *runner_);
   uint64_t start = readTicks();
-  pool_.run(*seat_, work_, static_cast<uint64_t>(ticks), static_cast<uint64_t>(unitTicks));
+  pool_.run(*seat_, work_, static_cast<uint64_t>(ticks), static_cast<uint64_t>(longest));
   // The time is shared among the jobs as it was expected; all of them were as wrong as the whole.
   double ratio = double(readTicks() - start) * pool_.threads() / std::max(ticks, 1.0);
   for (const Job &job : jobs_)
