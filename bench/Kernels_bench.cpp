@@ -380,7 +380,7 @@ void addGemm() {
   }
   const double operations = 2.0 * size * size * size;
   for (auto [name, left, right] : {std::tuple{"f32", a, b}, {"f16", halfA, halfB}}) {
-    Pipeline pipeline = metal().pipeline({"gemm_128x64_8sg.metal"}, fmt::format("gemm_{}_128x64_8sg", name));
+    Pipeline pipeline = metal().pipeline({"gemm_256x64_8sg.metal"}, fmt::format("gemm_{}_256x64_8sg", name));
     auto run = [=, left = left, right = right] {
       play([&](MTL::ComputeCommandEncoder *encoder) {
         encoder->setComputePipelineState(pipeline.get());
@@ -388,7 +388,7 @@ void addGemm() {
         encoder->setBuffer(right.get(), 0, 1);
         encoder->setBuffer(c.get(), 0, 2);
         encoder->setBytes(&arguments, sizeof(arguments), 3);
-        encoder->dispatchThreadgroups(MTL::Size(size / 64, size / 128, 1), MTL::Size(256, 1, 1));
+        encoder->dispatchThreadgroups(MTL::Size(size / 64, size / 256, 1), MTL::Size(256, 1, 1));
       });
     };
     run();

@@ -224,12 +224,12 @@ private:
              MTL::Size(1024, 1, 1), false, 144);
     struct {
       uint32_t m, n, k;
-    } gemm = {256, 192, 128};
+    } gemm = {512, 192, 256};
     for (bool half : {false, true})
-      kernel("gemm_128x64_8sg", half ? "gemm_f16_128x64_8sg" : "gemm_f32_128x64_8sg",
+      kernel("gemm_256x64_8sg", half ? "gemm_f16_256x64_8sg" : "gemm_f32_256x64_8sg",
              {{0, random(gemm.m * gemm.k, half)}, {1, random(gemm.k * gemm.n, half)},
               {2, random(gemm.m * gemm.n)}},
-             {{3, bytesOf(gemm)}}, 2, MTL::Size(gemm.n / 64, gemm.m / 128, 1), MTL::Size(256, 1, 1), false);
+             {{3, bytesOf(gemm)}}, 2, MTL::Size(gemm.n / 64, gemm.m / 256, 1), MTL::Size(256, 1, 1), false);
   }
 
   uint32_t tokens_;
