@@ -178,22 +178,21 @@ Result<BatchWorkspace *> Engine::workspace(uint32_t stride, bool withLogits) {
   };
   if (w.stride == 0) {
     PEWTER_TRY_VOID(make(w.tokens, 1, 4, "batch_tokens"));
-    PEWTER_TRY_VOID(make(w.embedded, c.hidden, 4, "batch_embedded"));
-    PEWTER_TRY_VOID(make(w.hidden, c.hidden, 4, "batch_hidden"));
     PEWTER_TRY_VOID(make(w.normed, c.hidden, 4, "batch_normed"));
     PEWTER_TRY_VOID(make(w.postNorm, c.hidden, 4, "batch_post_norm"));
     PEWTER_TRY_VOID(make(w.projected, c.hidden, 4, "batch_projected"));
-    PEWTER_TRY_VOID(make(w.q, c.attentionDim(), 4, "batch_q"));
-    PEWTER_TRY_VOID(make(w.gate, c.attentionDim(), 4, "batch_gate"));
     PEWTER_TRY_VOID(make(w.attention, c.attentionDim(), 4, "batch_attention"));
     PEWTER_TRY_VOID(make(w.k, c.kvDim(), 4, "batch_k"));
     PEWTER_TRY_VOID(make(w.v, c.kvDim(), 4, "batch_v"));
     PEWTER_TRY_VOID(make(w.kStage, c.kvDim(), kvElementBytes(), "k_stage"));
     PEWTER_TRY_VOID(make(w.vStage, c.kvDim(), kvElementBytes(), "v_stage"));
-    PEWTER_TRY_VOID(make(w.ffnGate, c.ffn, 4, "batch_ffn_gate"));
-    PEWTER_TRY_VOID(make(w.ffnUp, c.ffn, 4, "batch_ffn_up"));
+    const uint32_t widest = std::max({c.ffn, c.hidden, c.attentionDim()});
+    PEWTER_TRY_VOID(make(w.ffnGate, widest, 4, "batch_ffn_gate"));
+    PEWTER_TRY_VOID(make(w.ffnUp, widest, 4, "batch_ffn_up"));
+    w.embedded = w.gate = w.ffnGate;
+    w.hidden = w.q = w.ffnUp;
     if (kernels_.quantizeTiles)
-      PEWTER_TRY_VOID(make(w.quantized, std::max({c.hidden, c.ffn, c.attentionDim()}) / 32, kInt8BlockBytes / 32,
+      PEWTER_TRY_VOID(make(w.quantized, widest / 32, kInt8BlockBytes / 32,
                            "batch_quantized"));
     w.stride = stride;
     // Only the widest is worth keeping beside the present one.

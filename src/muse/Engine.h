@@ -65,12 +65,15 @@ struct Kernels {
 struct BatchWorkspace {
   uint32_t stride = 0; ///< Rows of the chunk, rounded up to 32.
   NS::SharedPtr<MTL::Buffer> tokens;                          ///< u32 [stride]
-  NS::SharedPtr<MTL::Buffer> embedded;                        ///< f32 [stride][hidden], by rows
-  NS::SharedPtr<MTL::Buffer> hidden, normed, postNorm, projected; ///< f32 [hidden]
-  NS::SharedPtr<MTL::Buffer> q, gate, attention;              ///< f32 [heads * headDim]
+  NS::SharedPtr<MTL::Buffer> normed, postNorm, projected;     ///< f32 [hidden]
+  NS::SharedPtr<MTL::Buffer> attention;                       ///< f32 [heads * headDim]
   NS::SharedPtr<MTL::Buffer> k, v;                            ///< f32 [kvHeads * headDim]
   NS::SharedPtr<MTL::Buffer> kStage, vStage;                  ///< one layer's chunk in the cache's layout
   NS::SharedPtr<MTL::Buffer> ffnGate, ffnUp;                  ///< f32 [ffn]
+  /// What is never needed beside those is in the same memory, embedded and gate in that of ffnGate.
+  NS::SharedPtr<MTL::Buffer> embedded;                        ///< f32 [stride][hidden], by rows
+  NS::SharedPtr<MTL::Buffer> hidden;                          ///< f32 [hidden], before and behind the layers
+  NS::SharedPtr<MTL::Buffer> q, gate;                         ///< f32 [heads * headDim]
   NS::SharedPtr<MTL::Buffer> quantized;                       ///< blocks of kernels/prefill_int8.metal, of the widest
   NS::SharedPtr<MTL::Buffer> logits;                          ///< f32 [vocab], when all are wanted
 };
