@@ -3,13 +3,15 @@
 """Measures Pewter beside llama.cpp on this machine, taking turns, and prints ratios.
 
     scripts/compare-llamacpp.py [--types Q4_K,Q8_0] [--rounds 5] [--only decode|prefill|busy|start|error]
-                               [--activations f32|int8] [--json FILE]
+                               [--activations f32|int8] [--check] [--json FILE]
 
 Fetches the prebuilt llama.cpp of the npm package node-llama-cpp 3.21.1 and its headers into .cache/peers,
 writes models with random weights (0.95 billion) into .cache/models, and starts one process per engine and
 number of threads. Each measurement asks both engines in turn, and the figure is the median over rounds of
 the ratio within a round, because the speed of a shared machine drifts. Other work disturbs the figures:
 run it alone, or compare processor time (--processor-time). --wait FILE prepares everything and measures when FILE exists.
+
+--check compares each figure with its limit, prints those that miss it and then ends with status 1.
 
 "error" measures exactness instead, on a smaller random model: the logits that follow prompts, with activations of
 either kind, beside the same model in double.
@@ -22,6 +24,7 @@ import array
 import contextlib
 import json
 import math
+import mmap
 import os
 import pathlib
 import signal
@@ -39,6 +42,14 @@ PACKAGE = PEERS / f"node-llama-cpp@{VERSION}"
 SOURCE = PACKAGE / "llama.cpp"
 PROGRAMS = ROOT / "build/release/bin"
 CONTEXT = 2048
+
+
+# What --check wants, of llama.cpp's rate: at a depth with so many threads, and for prompts by activations.
+LEAST_DECODE = {("16", "1"): 1.15, ("16", "2"): 1.10, ("1024", "2"): 1.25}
+LEAST_PREFILL = {"f32": 1.0, "int8": 1.5}
+MOST_LOSS = 0.06            # of a decode's rate from depth 16 to 1,024
+LEAST_BESIDE_BUSY = 0.9     # of the rate of one thread of Pewter's alone
+MOST_FIRST_TOKEN_S = 0.3
 
 
 def fetch_peer():
@@ -64,6 +75,13 @@ def make_model(kind, shape="M"):
         subprocess.run([sys.executable, ROOT / "bench/llamacpp/make_model.py", partial, "--type", kind, "--shape", shape],
                        check=True)
         partial.rename(path)
+    with path.open("rb") as file:
+        # Once out of the cache and in again in large pages, as Pewter's first start after a boot reads it.
+        # What somebody else has mapped stays as it is.
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+            mapped.madvise(mmap.MADV_HUGEPAGE)
+            sum(mapped[::4096])
     return path
 
 
@@ -178,6 +196,7 @@ def main():
     parser.add_argument("--wait", type=pathlib.Path)
     parser.add_argument("--processor-time", action="store_true",
                         help="rates by processor time, for a machine that is not quiet; one thread only")
+    parser.add_argument("--check", action="store_true", help="end with status 1 when a limit is missed")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     wanted = set((options.only or "decode,prefill,busy,start").split(","))
@@ -213,6 +232,44 @@ def main():
         print()
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
+    if options.check:
+        missed = [text for kind, figures in results.items() for text in misses(kind, figures, options.activations)]
+        print("\n".join(missed) or "all limits hold")
+        if missed:
+            sys.exit(1)
+
+
+def misses(kind, figures, activations):
+    """A line for each figure that is not as its limit wants it."""
+    def unless(good, text):
+        return [] if good else [f"missed: {kind}, {text}"]
+    out = []
+    for label, rate in figures.items():
+        verb, *words = label.replace(",", "").split()
+        least = (LEAST_DECODE.get((words[0], words[-2])) if verb == "decode" else
+                 LEAST_PREFILL[activations] if verb == "prefill" and words[-2] == "2" else None)
+        if least:
+            out += unless(rate["ratio"] >= least, f"{label}: {rate['ratio']:.3f}, at least {least} is wanted")
+        if "of_own_quiet_1_thread" in rate:
+            share = rate["of_own_quiet_1_thread"]
+            out += unless(share >= LEAST_BESIDE_BUSY, f"{label}: {share:.3f} of one quiet thread, at least "
+                                                      f"{LEAST_BESIDE_BUSY} is wanted")
+    near, far = (next((rate for label, rate in figures.items()
+                       if label.startswith(f"decode {depth} ") and label.endswith(" 2 threads")), None)
+                 for depth in (16, 1024))
+    if near and far:
+        loss = 1 - far["pewter"] / near["pewter"]
+        out += unless(loss <= MOST_LOSS, f"decode loses {loss:.3f} from depth 16 to 1,024, at most {MOST_LOSS} is wanted")
+    if "start" in figures:
+        ours, theirs = figures["start"]["pewter"], figures["start"]["llama"]
+        out += unless(ours["first_token_s"] <= MOST_FIRST_TOKEN_S, f"first token after {ours['first_token_s']:.2f} s, "
+                                                                   f"at most {MOST_FIRST_TOKEN_S} is wanted")
+        out += unless(ours["memory_mib"] <= theirs["memory_mib"], f"{ours['memory_mib']:.0f} MiB of memory, at most "
+                                                                  f"{theirs['memory_mib']:.0f} are wanted")
+    if "error" in figures:
+        ours, theirs = (max(figures["error"][engine]) for engine in ("pewter f32", "llama"))
+        out += unless(ours <= theirs, f"logits are off by {ours:.2e}, at most {theirs:.2e} is wanted")
+    return out
 
 
 def compare(options, kind, model, threads, depths, wanted):
@@ -246,10 +303,10 @@ def compare(options, kind, model, threads, depths, wanted):
     with contextlib.suppress(Stopped):
         if "busy" in wanted:
             request = f"decode {depths[0]} {options.tokens}"
-            rates["busy " + request, max(threads), "own quiet"] = [
-                workers["pewter", min(threads)].ask(request) for _ in range(4)][1:]
-            with busy_process():
-                for _ in range(options.rounds):
+            quiet = rates["busy " + request, max(threads), "own quiet"] = []
+            for _ in range(options.rounds):
+                quiet.append(workers["pewter", min(threads)].ask(request))
+                with busy_process():
                     measure(max(threads), request, "busy " + request)
         for _ in range(options.rounds):
             for t in threads:
@@ -274,7 +331,7 @@ def compare(options, kind, model, threads, depths, wanted):
               f"{statistics.median(ratios):>7.3f}   ({ratios[0]:.3f} - {ratios[-1]:.3f})")
         own = rates.get((label, t, "own quiet"))
         if own:
-            share = statistics.median(ours) / statistics.median(own)
+            share = statistics.median(a / b for a, b in zip(ours, own))
             out[f"{label}, {t} threads"]["of_own_quiet_1_thread"] = share
             print(f"{'':<24} {'':>7} {share:>9.3f} of pewter's own quiet speed with {min(threads)} thread")
     return out
