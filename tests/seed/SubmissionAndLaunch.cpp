@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 #include <thread>
 #include <time.h>
@@ -144,6 +145,41 @@ TEST(Seed, A11_AFailedBufferIsAnError) {
   std::string text = ended.error().describe();
   EXPECT_NE(text.find("\"writes nowhere\""), std::string::npos) << text;
   EXPECT_NE(text.find("status \"error\""), std::string::npos) << text;
+}
+
+/// Numbers of sequences in the order in which a scheduler serves them, each waiting since a while before the next.
+std::vector<uint32_t> orderOf(muse::AcceleratorScheduler &scheduler,
+                              std::initializer_list<std::pair<uint32_t, muse::WorkKind>> waiting) {
+  std::vector<uint32_t> order;
+  std::mutex mutex;
+  std::vector<std::thread> threads;
+  {
+    auto busy = scheduler.acquire(9, muse::WorkKind::Prefill).value();
+    for (auto [id, kind] : waiting) {
+      threads.emplace_back([&, id, kind] {
+        auto permit = scheduler.acquire(id, kind);
+        std::lock_guard lock(mutex);
+        order.push_back(id);
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    }
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  return order;
+}
+
+TEST(Seed, A23_DecodeComesBeforePrefill) {
+  muse::AcceleratorScheduler scheduler;
+  EXPECT_EQ(orderOf(scheduler, {{5, muse::WorkKind::Prefill}, {3, muse::WorkKind::Decode}}),
+            (std::vector<uint32_t>{3, 5}));
+}
+
+TEST(Seed, A24_DecodesRotateAfterTheLastServed) {
+  muse::AcceleratorScheduler scheduler;
+  { auto last = scheduler.acquire(1, muse::WorkKind::Decode).value(); }
+  EXPECT_EQ(orderOf(scheduler, {{0, muse::WorkKind::Decode}, {1, muse::WorkKind::Decode}, {2, muse::WorkKind::Decode}}),
+            (std::vector<uint32_t>{2, 0, 1}));
 }
 
 TEST(Seed, A14_EveryBufferComesFromTheOneQueue) {
