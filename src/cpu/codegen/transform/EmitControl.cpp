@@ -4,8 +4,9 @@
 //   * All inputs of the phis of both successors are read before any slot is written (parallel copy).
 //   * Phis of a loop header are not blended: lanes that left never come back. All other phis in a
 //     chain are, by the mask of the edge.
-//   * A phi that is blended starts as poison, at the nearest dominator in the same loop, so that
-//     mem2reg does not carry dead vectors around loops.
+//   * A phi that is blended starts as poison, at the nearest dominator in the same loop, and every
+//     value of a loop is poison again at the loop's header, so that mem2reg does not carry dead
+//     vectors around loops: it would make a phi of each in every block.
 //   * While code runs in a fast copy every mask slot is empty; the chain may return to a fast copy
 //     only where all lanes are together, which a full mask at a loop header proves.
 //   * A block with loads, calls or divisions is skipped under an empty mask: uniform loads must not
@@ -19,6 +20,10 @@ using namespace llvm;
 using namespace llvm::PatternMatch;
 
 namespace pewter::cpu::codegen {
+
+namespace {
+constexpr size_t kMostFastBlocks = 150;
+} // namespace
 
 BasicBlock *KernelEmitter::newBlock(const Twine &name) {
   return BasicBlock::Create(context_, name, &target_);
@@ -83,6 +88,10 @@ void KernelEmitter::findFastBlocks() {
       if (control.isMasked(next))
         fastBlocks_.insert(next);
   }
+  // Every way from a fast copy into the chain brings each live value in a second version: in a path
+  // tracer with 500 blocks 160,000 phis.
+  if (fastBlocks_.size() > kMostFastBlocks)
+    fastBlocks_.clear();
 }
 
 // Literal conditions such as lane == 0 leave few lanes, whatever the masks of a run are.
@@ -180,7 +189,28 @@ Result<void> KernelEmitter::emit(const Launch &launch, BasicBlock *start, BasicB
   builder_.SetInsertPoint(entered);
   for (auto &[value, slot] : slots_)
     poisonSlot(slot);
+  forgetAtHeaders();
   return {};
+}
+
+// Nothing but the phis of a loop's header lives from one round to the next.
+void KernelEmitter::forgetAtHeaders() {
+  for (auto &[value, slot] : slots_) {
+    auto *instruction = dyn_cast<Instruction>(value);
+    if (!instruction || isMatrixType(value->getType())) // A sum's memory may be that of its phi.
+      continue;
+    const Loop *loop = uniformity_.control().loops().getLoopFor(instruction->getParent());
+    for (; loop; loop = loop->getParentLoop()) {
+      BasicBlock *header = loop->getHeader();
+      if (isa<PHINode>(value) && header == instruction->getParent())
+        continue;
+      for (BasicBlock *label : {labels_.lookup(header), fastLabels_.lookup(header)})
+        if (label) {
+          builder_.SetInsertPoint(label, label->getFirstInsertionPt());
+          poisonSlot(slot);
+        }
+    }
+  }
 }
 
 // The block that follows in the chain, through the tests that start masked loops again.
@@ -284,6 +314,8 @@ void KernelEmitter::emitBlock(BasicBlock *block, Copy copy) {
   builder_.SetInsertPoint(skip_);
   for (const Value *value : definedIn_[block])
     poisonSlot(slots_.find(value)->second);
+  for (const PHINode *phi : resets_[block])
+    poisonSlot(slots_.find(phi)->second);
   builder_.CreateBr(chainNext(block));
 }
 

@@ -77,6 +77,7 @@ private:
   LaneValue loadSlot(const Slot &slot);
   void storeSlot(Slot &slot, const LaneValue &value);
   void poisonSlot(const Slot &slot);
+  void forgetAtHeaders();
   Slot &slotFor(const llvm::Value *value, const LaneValue &prototype);
   void declarePhi(const llvm::PHINode &phi);
   void define(const llvm::Instruction &instruction, LaneValue value);
