@@ -52,6 +52,17 @@ const Shape kShapes[] = {
     {"Q5_K", {.hidden = 256, .heads = 4, .kvHeads = 2, .headDim = 64, .ffn = 512, .type = TensorType::Q5_K}},
     {"Q6_K", {.hidden = 256, .heads = 4, .kvHeads = 2, .headDim = 64, .ffn = 512, .type = TensorType::Q6_K}},
     {"NoSoftcap", {.softcap = 0}},
+    {"OddVocabulary", {.vocabMerges = 0}},
+    {"OneHead", {.heads = 1, .kvHeads = 1, .headDim = 64}},
+    {"FiveKvHeads", {.hidden = 160, .heads = 15, .kvHeads = 5, .headDim = 32, .ffn = 32}},
+    {"WideHeadsOddWindow", {.layers = 3, .hidden = 96, .heads = 2, .kvHeads = 2, .headDim = 160, .ffn = 1056, .window = 33}},
+    {"WindowOfOne", {.window = 1}},
+    {"OneLayerQ8_0Tied",
+     {.layers = 1, .hidden = 96, .heads = 3, .kvHeads = 1, .headDim = 32, .ffn = 352, .vocabMerges = 5,
+      .type = TensorType::Q8_0, .tied = true}},
+    {"Q4_KTied",
+     {.hidden = 512, .heads = 12, .kvHeads = 4, .headDim = 64, .ffn = 768, .type = TensorType::Q4_K, .tied = true}},
+    {"Q4_0OddWidths", {.hidden = 224, .heads = 7, .kvHeads = 7, .headDim = 32, .ffn = 288, .type = TensorType::Q4_0}},
 };
 
 class Shapes : public ::testing::TestWithParam<Shape> {};
