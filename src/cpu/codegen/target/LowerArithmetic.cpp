@@ -11,6 +11,7 @@
 //
 // Tested by LowerArithmetic_test.cpp.
 #include "cpu/codegen/target/LowerArithmetic.h"
+#include <cmath>
 #include <llvm/ADT/APFloat.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
@@ -142,6 +143,7 @@ public:
   bool run(llvm::Function &function) {
     bool changed = forEach(function, [&](Instruction &i) { return widen(i); });
     changed |= forEach(function, [&](Instruction &i) { return expandFma(i); });
+    changed |= forEach(function, [&](Instruction &i) { return expandSaturation(i); });
     changed |= forEach(function, [&](Instruction &i) { return expandConversion(i); });
     return changed;
   }
@@ -318,6 +320,31 @@ private:
       operands[k] = builder_.CreateFPExt(call->getArgOperand(k), wide);
     return builder_.CreateFPTrunc(expand_.fmaToOdd(operands[0], operands[1], operands[2]),
                                   call->getType());
+  }
+
+  /// On x86, LLVM does saturating conversions of vectors element by element.
+  Value *expandSaturation(Instruction &i) {
+    auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+    if (!isX86_ || !call || !call->getType()->isVectorTy() ||
+        (call->getIntrinsicID() != llvm::Intrinsic::fptosi_sat && call->getIntrinsicID() != llvm::Intrinsic::fptoui_sat))
+      return nullptr;
+    const bool isSigned = call->getIntrinsicID() == llvm::Intrinsic::fptosi_sat;
+    Value *value = call->getArgOperand(0);
+    Type *type = call->getType(), *floatType = value->getType();
+    const unsigned bits = type->getScalarSizeInBits();
+    // Both are powers of two, or zero: exact.
+    auto bound = [&](double number) { return llvm::ConstantFP::get(floatType, number); };
+    Value *isLow = builder_.CreateFCmpOLT(value, bound(isSigned ? -std::ldexp(1.0, int(bits) - 1) : 0.0));
+    Value *isHigh = builder_.CreateFCmpOGE(value, bound(std::ldexp(1.0, int(bits) - isSigned)));
+    Value *isNumber = builder_.CreateFCmpORD(value, value);
+    Value *isInside = builder_.CreateAnd(isNumber, builder_.CreateNot(builder_.CreateOr(isLow, isHigh)));
+    Value *inside = builder_.CreateSelect(isInside, value, bound(0));
+    Value *result = isSigned ? builder_.CreateFPToSI(inside, type) : builder_.CreateFPToUI(inside, type);
+    auto limit = [&](const llvm::APInt &number) { return llvm::ConstantInt::get(type, number); };
+    if (isSigned)
+      result = builder_.CreateSelect(isLow, limit(llvm::APInt::getSignedMinValue(bits)), result);
+    return builder_.CreateSelect(
+        isHigh, limit(isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)), result);
   }
 
   /// LLVM loads a single half by inserting it into a register that happens to be there, and then waits

@@ -8,6 +8,7 @@
 //   some
 //                    of it apart into calls); fma on them rounded once (LLVM would round twice);
 //                    float -> bfloat (the hardware's conversion flushes denormals)
+//   on x86           saturating conversions of vectors to integers (LLVM takes them apart)
 //   without F16C     half <-> float
 //   without FMA      fma on float, through double and rounding to odd
 //

@@ -3,6 +3,7 @@
 #include "cpu/codegen/target/RunBlob_testing.h"
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <random>
 
 namespace pewter::cpu::codegen {
@@ -264,6 +265,77 @@ TEST_F(LowerArithmetic, BFloatRoundsToNearestEven) {
   EXPECT_EQ(result(0x00008001), 0x0001); // denormals are kept;
   EXPECT_EQ(result(0x7f7fffff), 0x7f80); // overflow gives infinity;
   EXPECT_EQ(result(0x7f800001), 0x7fc0); // a NaN stays one.
+}
+
+/// k(in, out): 16 conversions.
+std::string saturating(const std::string &from, const std::string &to, bool isSigned) {
+  std::string source = "<16 x " + from + ">", target = "<16 x " + to + ">";
+  std::string name = std::string("@llvm.fpto") + (isSigned ? "s" : "u") + "i.sat.v16" + to + ".v16f" +
+                     (from == "float" ? "32" : "16");
+  return "declare " + target + " " + name + "(" + source + ")\n" +
+         "define void @k(ptr %in, ptr %out) {\n"
+         "  %x = load " + source + ", ptr %in, align 2\n" +
+         "  %y = call " + target + " " + name + "(" + source + " %x)\n" +
+         "  store " + target + " %y, ptr %out, align 1\n  ret void\n}\n";
+}
+
+template <class Integer> Integer saturated(float value) {
+  if (std::isnan(value))
+    return 0;
+  if (value <= float(std::numeric_limits<Integer>::min()))
+    return std::numeric_limits<Integer>::min();
+  return value >= std::ldexp(1.0f, std::numeric_limits<Integer>::digits) ? std::numeric_limits<Integer>::max()
+                                                                        : Integer(value);
+}
+
+template <class Integer> void checkSaturation(TargetKind kind, const std::string &type) {
+  SCOPED_TRACE(::testing::Message() << "target " << int(kind) << ", " << type
+                                    << (std::is_signed_v<Integer> ? " signed" : " unsigned"));
+  auto blob = LoadedBlob::fromText(saturating("float", type, std::is_signed_v<Integer>).c_str(), kind, {"k"});
+  ASSERT_TRUE(blob.has_value()) << blob.error().describe();
+  auto run = reinterpret_cast<void (*)(const float *, Integer *)>((*blob)->entry("k"));
+  std::mt19937 random(3);
+  const float edges[] = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 0.99f, -0.99f, -1.0f, 127.5f, -128.5f, 255.9f, 256.0f,
+                         32767.9f, 65535.9f, 2147483520.0f, 2147483648.0f, -2147483648.0f, -2147483904.0f,
+                         4294967040.0f, 4294967296.0f, 9.2233715e18f, 9.223372e18f, -9.223372e18f, -9.223373e18f,
+                         1.8446743e19f, 1.8446744e19f, 3e38f, 1e-40f};
+  for (int round = 0; round < 200; ++round) {
+    float in[16];
+    Integer out[16];
+    for (float &value : in)
+      value = random() % 2 ? edges[random() % std::size(edges)]
+                           : std::ldexp(float(int(random())), int(random() % 70) - 50);
+    run(in, out);
+    for (int i = 0; i < 16; ++i)
+      ASSERT_EQ(out[i], saturated<Integer>(in[i])) << in[i];
+  }
+}
+
+TEST_F(LowerArithmetic, VectorsSaturateAtEveryWidth) {
+  for (TargetKind kind : {TargetKind::CpuAvx512, TargetKind::CpuAvx2, TargetKind::CpuBaseline}) {
+    if (!canRun(kind))
+      continue;
+    checkSaturation<int8_t>(kind, "i8");
+    checkSaturation<uint8_t>(kind, "i8");
+    checkSaturation<int16_t>(kind, "i16");
+    checkSaturation<uint16_t>(kind, "i16");
+    checkSaturation<int32_t>(kind, "i32");
+    checkSaturation<uint32_t>(kind, "i32");
+    checkSaturation<int64_t>(kind, "i64");
+    checkSaturation<uint64_t>(kind, "i64");
+  }
+}
+
+// A conversion a register, not one an element.
+TEST_F(LowerArithmetic, VectorsSaturateAsVectors) {
+  for (bool isSigned : {true, false})
+    for (const char *from : {"float", "half"}) {
+      llvm::LLVMContext context;
+      auto module = parseText(saturating(from, "i32", isSigned).c_str(), context);
+      auto assembly = generateAssembly(*module, TargetKind::CpuAvx512);
+      ASSERT_TRUE(assembly.has_value());
+      EXPECT_EQ(assembly->find("ucomiss"), std::string::npos) << from << *assembly;
+    }
 }
 
 } // namespace
