@@ -18,7 +18,7 @@
 namespace pewter::device {
 
 /// Part of each entry's name and header, so that one kind is never taken for another.
-enum class CacheKind : uint32_t { Library = 1, Description = 2, Image = 3 };
+enum class CacheKind : uint32_t { Library = 1, Description = 2, Image = 3, Choice = 4 };
 
 class DiskCache {
 public:

@@ -4,6 +4,7 @@
 #include "base/MemoryBandwidth.h"
 #include "pewter/Commands.h"
 #include "pewter/EngineOptions.h"
+#include "pewter/MatvecChoice.h"
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -196,6 +197,9 @@ Result<void> race(BenchFlags &flags) {
   for (const Runner &runner : runners)
     fmt::print("{}  {:10.2f} tok/s  {:5.2f} of the best{}\n", runner.name, runner.row.median(),
                runner.row.median() / best->row.median(), &runner == &*best ? "  <- use --matvec " + best->name : "");
+  const muse::Engine &engine = best->sequence->engine();
+  recordMatvec(engine.context(), engine.model(), best->name);
+  fmt::print("recorded for this device and mix of formats\n");
   return {};
 }
 
@@ -277,7 +281,7 @@ void addBench(CLI::App &app, int &status) {
   command->add_option("-n,--count", flags->count, "Tokens to decode")->capture_default_str();
   command->add_option("-r,--repeats", flags->repeats, "Repeats")->check(CLI::PositiveNumber)->capture_default_str();
   command->add_flag("--json", flags->json, "As JSON");
-  command->add_flag("--race", flags->race, "Compare the matvec geometries");
+  command->add_flag("--race", flags->race, "Compare the matvec geometries and record the fastest for later runs");
   command->add_flag("--phase-profile", flags->profile, "Time each group of a token and of a prompt");
   command->add_option("--trace", flags->trace, "With --phase-profile: also write a Chrome trace (JSON)");
   command->callback([flags, &status] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pewter/EngineOptions.h"
 #include "pewter/DefaultModel.h"
+#include "pewter/MatvecChoice.h"
 #include "base/Toggles.h"
 #include <chrono>
 #include <cmath>
@@ -21,7 +22,7 @@ void EngineFlags::addTo(CLI::App &command) {
                      "What weights of at most eight bits multiply in prefill: f32, or int8, which is faster and coarser")
       ->check(CLI::IsMember({"f32", "int8"}));
   command.add_option("--geometry", geometry, "Kernel shapes")->check(CLI::IsMember({"auto", "cpu", "gpu"}));
-  command.add_option("--matvec", matvec, "Rows per SIMD group and SIMD groups: 1r1s, 2r1s, 4r2s");
+  command.add_option("--matvec", matvec, "Rows per SIMD group and SIMD groups: 1r1s, 2r1s, 4r2s (default: what bench --race recorded, if it ran)");
   command.add_option("--metallib", prebuiltLibrary, "Library in which kernels are looked up first");
   command.add_flag("--serial-prefill", serialPrefill, "Record prefill on a serial encoder");
   command.add_flag("-q,--quiet", quiet, "No progress");
@@ -102,6 +103,7 @@ Result<std::shared_ptr<muse::Engine>> makeEngine(const EngineFlags &flags) {
   progress.show("load", 0.2);
   PEWTER_TRY(auto model, flags.model.empty() ? openDefaultModel() : muse::GgufModel::open(flags.model));
   progress.show("load", 0.4);
+  std::string matvec = flags.matvec.empty() ? recordedMatvec(*context, *model) : flags.matvec;
   // The first start on a machine compiles; later ones find the kernels in the disk cache.
   auto start = std::chrono::steady_clock::now();
   bool told = false;
@@ -119,7 +121,7 @@ Result<std::shared_ptr<muse::Engine>> makeEngine(const EngineFlags &flags) {
                                .activations = flags.activations == "int8" ? muse::ActivationType::Int8
                                                                           : muse::ActivationType::F32,
                                .serialPrefill = flags.serialPrefill,
-                               .matvec = flags.matvec,
+                               .matvec = std::move(matvec),
                                .progress = compiled});
 }
 
