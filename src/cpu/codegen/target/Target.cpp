@@ -15,6 +15,8 @@
 //
 // Tested by Target_test.cpp.
 #include "cpu/codegen/target/Target.h"
+#include "base/Check.h"
+#include "cpu/codegen/target/CutBlocks.h"
 #include "cpu/codegen/target/LinkBlob.h"
 #include "cpu/codegen/target/LowerArithmetic.h"
 #include "cpu/codegen/target/LowerDots.h"
@@ -151,16 +153,37 @@ void setAttributes(llvm::Function &function, const Traits &traits) {
   function.addFnAttr(llvm::Attribute::NoUnwind);
 }
 
-/// Leaves the scheduler out. On code as wide as ours it moves loads up until registers run out, and the
-/// spills cost more than the order gains: the processor looks ahead further than a schedule does.
+class CutBlocksPass final : public llvm::FunctionPass {
+public:
+  static char ID;
+  CutBlocksPass() : FunctionPass(ID) {}
+  llvm::StringRef getPassName() const override { return "Cut long blocks"; }
+  // Below some thousands there is little to gain, and what runs often is left as it is.
+  bool runOnFunction(llvm::Function &function) override {
+    return cutBlocks(function, /*longest=*/4000, /*length=*/500);
+  }
+};
+char CutBlocksPass::ID = 0;
+
+/// Cuts long blocks, and leaves the scheduler out. On code as wide as ours it moves loads up until registers run
+/// out, and the spills cost more than the order gains: the processor looks ahead further than a schedule does.
 class CodePasses final : public llvm::legacy::PassManager {
 public:
   void add(llvm::Pass *pass) override {
-    if (pass->getPassID() == &llvm::MachineSchedulerID)
+    if (pass->getPassID() == &llvm::MachineSchedulerID) {
       delete pass;
-    else
-      llvm::legacy::PassManager::add(pass);
+      return;
+    }
+    const bool isPreparation = pass->getPassName() == "CodeGen Prepare"; // It has no identifier for others.
+    llvm::legacy::PassManager::add(pass);
+    if (isPreparation)
+      llvm::legacy::PassManager::add(new CutBlocksPass);
+    cutsBlocks_ |= isPreparation;
   }
+  bool cutsBlocks() const { return cutsBlocks_; }
+
+private:
+  bool cutsBlocks_ = false;
 };
 
 Result<llvm::SmallVector<char, 0>> emit(llvm::Module &module, TargetKind kind,
@@ -183,6 +206,7 @@ Result<llvm::SmallVector<char, 0>> emit(llvm::Module &module, TargetKind kind,
   if (machine->addPassesToEmitFile(passes, stream, nullptr, type))
     return fail(ErrorKind::Internal, "LLVM cannot emit code for target [{}].",
                 machine->getTargetTriple().str());
+  PEWTER_ASSERT(passes.cutsBlocks());
   passes.run(module);
   return out;
 }
