@@ -3,8 +3,7 @@
 // C = A B for row-major matrices whose sizes are multiples of the tile: M of 256, N of 64, K of 128. A
 // threadgroup of 256 threads makes 256 x 64 elements of C, each of its eight SIMD groups 32 rows. A step
 // goes 128 deep: the tile of B, which all SIMD groups share, is copied to threadgroup memory as floats,
-// whatever its format; the rows of A, which only one wants, are multiplied where they are. Of two cores that
-// read B from a far cache each takes a line of it for 256 rows.
+// whatever its format; the rows of A, which only one wants, are multiplied where they are.
 //
 //   gemm_f32_256x64_8sg, gemm_f16_256x64_8sg    grid: (N / 64) x (M / 256) threadgroups of 256 threads
 #include <metal_stdlib>
