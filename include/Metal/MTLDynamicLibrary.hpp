@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DynamicLibrary: declared so that programs compile; newDynamicLibrary fails with a clear error.
+// DynamicLibrary: functions that other libraries declare `extern` and call.
 #pragma once
 #include "../Foundation/Foundation.hpp"
 #include "MTLDefines.hpp"
@@ -19,7 +19,7 @@ enum DynamicLibraryError : NS::UInteger {
   DynamicLibraryErrorUnsupported = 5,
 };
 
-/// Not made by this version.
+/// Made of a library that was compiled with LibraryTypeDynamic, or of a file. Immutable; any thread.
 class _MTL_EXPORT DynamicLibrary : public NS::Referencing<DynamicLibrary> {
 public:
   Device *device() const;

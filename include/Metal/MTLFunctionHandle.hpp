@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FunctionHandle: declared so that programs compile; no call makes one.
+// FunctionHandle: a visible function as one pipeline state knows it, for that pipeline's tables.
 #pragma once
 #include "../Foundation/Foundation.hpp"
 #include "MTLDefines.hpp"
@@ -11,7 +11,7 @@ namespace MTL {
 
 class Device;
 
-/// Not made by this version.
+/// Made by ComputePipelineState::functionHandle. Immutable; any thread.
 class _MTL_EXPORT FunctionHandle : public NS::Referencing<FunctionHandle> {
 public:
   Device *device() const;

@@ -7,7 +7,8 @@
 
 namespace MTL {
 
-/// Kept by a descriptor; a pipeline that needs them is refused with a clear error.
+/// Functions for tables of the pipeline (binary ones are treated alike), and private ones, which its kernel
+/// declares and calls by name. Groups are kept and not needed.
 class _MTL_EXPORT LinkedFunctions : public NS::Copying<LinkedFunctions> {
 public:
   static LinkedFunctions *alloc();

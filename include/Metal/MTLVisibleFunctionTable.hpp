@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// VisibleFunctionTable: declared so that programs compile; no call makes one.
+// VisibleFunctionTable: functions that a kernel calls by their index.
 #pragma once
 #include "../Foundation/Foundation.hpp"
 #include "MTLDefines.hpp"
@@ -24,7 +24,8 @@ public:
   void setFunctionCount(NS::UInteger functionCount);
 };
 
-/// Not made by this version.
+/// Made by ComputePipelineState::newVisibleFunctionTable, all entries empty. A call of an empty entry, or past
+/// the end, does nothing and gives zero. Entries must not change while a kernel uses the table.
 class _MTL_EXPORT VisibleFunctionTable : public NS::Referencing<VisibleFunctionTable, Resource> {
 public:
   void setFunction(const FunctionHandle *function, NS::UInteger index);

@@ -260,8 +260,12 @@ private:
         break;
       if (tag.name == kUuid && tag.payload.size() == library_.uuid.size())
         std::ranges::copy(tag.payload, library_.uuid.begin());
-      if (tag.name == kPewter)
+      if (tag.name == kPewter) {
         library_.madeByPewter = true;
+        constexpr size_t kMark = sizeof(uint16_t);
+        if (tag.payload.size() > kMark)
+          library_.installName = std::string(textOf(tag.payload.subspan(kMark)));
+      }
     }
     return {};
   }

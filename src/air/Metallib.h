@@ -62,6 +62,7 @@ struct Metallib {
   std::array<uint16_t, 3> system{15, 0, 0}; ///< The OS version that the library was made for.
   std::array<std::byte, 16> uuid{};         ///< All zero when the file has none.
   bool madeByPewter = false; ///< Carries our tag: modules may be of any LLVM version.
+  std::string installName;   ///< Of a dynamic library made by Pewter; kept in our tag.
   std::vector<MetallibFunction> functions;
 };
 

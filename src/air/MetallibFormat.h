@@ -27,7 +27,7 @@ inline constexpr uint32_t kName = tag("NAME"), kType = tag("TYPE"), kHash = tag(
                           kModuleSize = tag("MDSZ"), kOffsets = tag("OFFT"),
                           kVersions = tag("VERS");
 inline constexpr uint32_t kConstants = tag("CNST"), kUuid = tag("UUID");
-/// Our own mark, in the header extension: a u16 with the version of the mark.
+/// Our own mark, in the header extension: a u16 with the version of the mark, then the install name.
 inline constexpr uint32_t kPewter = tag("PWTR");
 
 /// Tags whose length has 32 bits.

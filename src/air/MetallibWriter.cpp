@@ -69,6 +69,10 @@ Bytes functionGroup(const MetallibFunction &function, ByteView module,
 
 Result<void> checkFunctions(const Metallib &library) {
   constexpr size_t kLongestPayload = UINT16_MAX;
+  if (library.installName.size() + sizeof(uint16_t) > kLongestPayload)
+    return fail(ErrorKind::Validation,
+                "An install name of [{}] bytes cannot be stored in a .metallib file.",
+                library.installName.size());
   std::unordered_set<std::string> names;
   for (const MetallibFunction &function : library.functions) {
     if (function.name.empty() || function.name.size() >= kLongestPayload ||
@@ -140,8 +144,10 @@ Result<Bytes> writeMetallib(const Metallib &library) {
   };
   extend(kUuid, uuid);
   if (library.madeByPewter) {
-    const uint16_t mark = 1;
-    extend(kPewter, std::as_bytes(std::span(&mark, 1)));
+    ByteWriter mark;
+    mark.put<uint16_t>(1);
+    mark.putBytes(viewOf(library.installName));
+    extend(kPewter, mark.view());
   }
   extension.put(kEnd);
 

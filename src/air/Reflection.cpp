@@ -3,15 +3,16 @@
 // bytes and are checked against their last member. Tested by Reflection_test.cpp.
 #include "air/Reflection.h"
 #include "air/ByteStream.h"
+#include <algorithm>
 
 namespace pewter::air {
 
 namespace {
 
 constexpr uint32_t kMagic = 0x46525750; // "PWRF"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 /// The least room that one element takes, to refuse a hostile count before memory is asked for.
-constexpr uint32_t kLeastArgument = 40, kLeastMember = 24, kLeastConstant = 11;
+constexpr uint32_t kLeastArgument = 40, kLeastMember = 32, kLeastConstant = 11;
 
 void put(ByteWriter &out, const StructMember &member) {
   out.putString(member.name);
@@ -20,6 +21,10 @@ void put(ByteWriter &out, const StructMember &member) {
   out.put(member.size);
   out.put(member.arrayLength);
   out.put(member.argumentIndex);
+  out.put(member.pointeeSize);
+  out.put(static_cast<uint32_t>(member.members.size()));
+  for (const StructMember &inner : member.members)
+    put(out, inner);
 }
 
 void put(ByteWriter &out, const Argument &argument) {
@@ -125,17 +130,28 @@ private:
     argument.typeName = in_.getString();
     argument.metadataKind = in_.getString();
     const uint32_t members = count("members", kLeastMember);
-    for (uint32_t i = 0; i < members && !bad(); ++i) {
-      StructMember member;
-      member.name = in_.getString();
-      member.typeName = in_.getString();
-      member.offset = in_.get<uint32_t>();
-      member.size = in_.get<uint32_t>();
-      member.arrayLength = in_.get<uint32_t>();
-      member.argumentIndex = in_.get<uint32_t>();
-      argument.members.push_back(std::move(member));
-    }
+    for (uint32_t i = 0; i < members && !bad(); ++i)
+      argument.members.push_back(member(0));
     return argument;
+  }
+
+  StructMember member(unsigned depth) {
+    StructMember member;
+    member.name = in_.getString();
+    member.typeName = in_.getString();
+    member.offset = in_.get<uint32_t>();
+    member.size = in_.get<uint32_t>();
+    member.arrayLength = in_.get<uint32_t>();
+    member.argumentIndex = in_.get<uint32_t>();
+    member.pointeeSize = in_.get<uint32_t>();
+    const uint32_t inner = count("members", kLeastMember);
+    if (inner && depth == kDeepestMember) {
+      problem_ = fmt::format("nests members deeper than [{}]", kDeepestMember);
+      return member;
+    }
+    for (uint32_t i = 0; i < inner && !bad(); ++i)
+      member.members.push_back(this->member(depth + 1));
+    return member;
   }
 
   ByteReader in_;
@@ -143,6 +159,16 @@ private:
 };
 
 } // namespace
+
+uint32_t idsOf(const std::vector<StructMember> &members) {
+  uint32_t ids = 0;
+  for (const StructMember &member : members) {
+    const bool isNested = member.pointeeSize == 0 && !member.members.empty();
+    const uint32_t each = isNested ? idsOf(member.members) : 1;
+    ids = std::max(ids, member.argumentIndex + each * std::max(1u, member.arrayLength));
+  }
+  return ids;
+}
 
 Bytes encode(const KernelReflection &reflection) {
   ByteWriter out;

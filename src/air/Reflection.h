@@ -52,6 +52,8 @@ enum class Builtin : uint8_t {
   GridSize,
 };
 
+inline constexpr unsigned kDeepestMember = 8; ///< Of structs in argument buffers.
+
 struct StructMember {
   std::string name;
   std::string typeName;       ///< MSL spelling.
@@ -59,7 +61,16 @@ struct StructMember {
   uint32_t size = 0;          ///< Bytes of one element.
   uint32_t arrayLength = 0;   ///< 0 when it is not an array.
   uint32_t argumentIndex = 0; ///< [[id(n)]] in argument buffers.
+  /// Of an argument buffer's member that is a struct with resources, or points to one: what that holds.
+  std::vector<StructMember> members;
+  uint32_t pointeeSize = 0; ///< Bytes of the struct that `members` describes behind a pointer.
 };
+
+/// The kind of an argument that is a visible_function_table; it is bound like a buffer.
+inline constexpr const char *kFunctionTable = "air.visible_function_table";
+
+/// How many ids the members of an argument buffer take.
+uint32_t idsOf(const std::vector<StructMember> &members);
 
 struct Argument {
   ArgumentKind kind = ArgumentKind::Unsupported;

@@ -21,7 +21,9 @@ KernelReflection sample() {
   buffer.name = "args";
   buffer.typeName = "Args";
   buffer.metadataKind = "air.buffer";
-  buffer.members = {{"n", "int", 4, 4, 0, 0}, {"table", "float", 8, 4, 16, 2}};
+  buffer.members = {{"n", "int", 4, 4, 0, 0, {}, 0},
+                    {"table", "float", 8, 4, 16, 2, {}, 0},
+                    {"inner", "constant Inner*", 72, 8, 0, 18, {{"x", "float", 0, 4, 0, 5, {}, 0}}, 16}};
   Argument position;
   position.kind = ArgumentKind::Builtin;
   position.parameter = 1;

@@ -8,6 +8,7 @@
 #include "cuda/abi/KernelImage.h"
 #include "cuda/codegen/Pipeline.h"
 #include "air/ir/LibraryBuilder.h"
+#include "air/ir/MetadataReader.h"
 #include "cpu/codegen/CompileKernel.h"
 #include "msl/Compile.h"
 #include <llvm/IR/LLVMContext.h>
@@ -34,13 +35,17 @@ Result<ModuleDescription> describeModule(ByteView bytes) {
   PEWTER_TRY(std::unique_ptr<llvm::Module> module, air::ir::parseModule(bytes, context));
   ModuleDescription description;
   PEWTER_TRY(description.kernels, air::ir::reflectKernels(*module));
+  for (const air::ir::CalleeMetadata &callee : air::ir::readCallees(*module))
+    description.callees.push_back(
+        {callee.function->getName().str(), callee.symbol, callee.signature});
   return description;
 }
 
 Result<air::ir::CanonicalKernel> canonicalKernel(const KernelRequest &request,
                                                  llvm::LLVMContext &context) {
   PEWTER_TRY(std::unique_ptr<llvm::Module> module, air::ir::parseModule(request.module, context));
-  return air::ir::canonicalize(std::move(module), request.function, request.constants);
+  return air::ir::canonicalize(std::move(module), request.function, request.constants,
+                               request.linkedFunctions, request.maxCallStackDepth);
 }
 
 Result<KernelImage> compileKernel(const KernelRequest &request) {

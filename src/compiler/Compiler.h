@@ -35,6 +35,11 @@ struct SourceRequest {
   bool warningsAsErrors = false;
   bool preciseFunctions = false; ///< The precise forms of math functions in every math mode.
   bool enableLogging = false;    ///< Else os_log does nothing.
+  /// A library for other libraries to link against: every function with external linkage is exported.
+  bool isDynamic = false;
+  std::string installName; ///< Of a dynamic library.
+  bool allowUndefined = false; ///< Functions that are declared only are looked for by each pipeline.
+  std::vector<std::string> linkedSymbols; ///< What the libraries to link against export, sorted.
 };
 struct LibraryImage {
   Bytes metallib;          ///< A complete .metallib container.
@@ -71,6 +76,14 @@ struct ThreadgroupShape {
   std::array<uint32_t, 3> size{0, 0, 0};
 };
 
+/// A function of another module that a kernel may call: by its symbol, or through a table.
+struct LinkedFunction {
+  ByteView module;
+  std::string name; ///< As the library lists it.
+  std::vector<ConstantValue> constants;
+  bool isInTables = false; ///< Its table entry is its position among those that are, from 1.
+};
+
 struct KernelRequest {
   ByteView module;        ///< Bitcode (with or without wrapper) that holds the function.
   std::string function;
@@ -78,6 +91,8 @@ struct KernelRequest {
   TargetKind target = TargetKind::CpuAvx2;
   uint32_t ptxArchitecture = 90;        ///< 80, 90, 100: compute capability without the point.
   ThreadgroupShape shape;
+  std::vector<LinkedFunction> linkedFunctions;
+  uint32_t maxCallStackDepth = 1; ///< How often a function may call itself through a table.
 };
 
 /// A compiled kernel: for the CPU an image as in cpu/abi/KernelImage.h, for CUDA PTX text in the
@@ -88,8 +103,16 @@ struct KernelImage {
 
 enum class EmitKind : uint8_t { Air, CanonicalAir, VectorIr, Assembly, Object, ShapeReport };
 
+/// A function that others call: visible in tables, or exported by a dynamic library.
+struct CalleeDescription {
+  std::string name;      ///< As the library lists it.
+  std::string symbol;    ///< As callers in other modules know it.
+  std::string signature; ///< MSL spelling: "float (float, device int*)".
+};
+
 struct ModuleDescription {
   std::vector<air::KernelReflection> kernels;
+  std::vector<CalleeDescription> callees;
 };
 
 struct EntryPoints {

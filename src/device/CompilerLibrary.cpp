@@ -122,6 +122,10 @@ Result<compiler::LibraryImage> compileSource(const compiler::SourceRequest &requ
     key.add(name).add(value);
   for (auto &[name, text] : request.includeFiles)
     key.add(name).add(text);
+  key.add(uint64_t(request.isDynamic)).add(request.installName);
+  key.add(uint64_t(request.allowUndefined)).add(uint64_t(request.linkedSymbols.size()));
+  for (const std::string &symbol : request.linkedSymbols)
+    key.add(symbol);
   bool cacheable = request.includeDirectories.empty();
   auto cache = DiskCache::standard();
   if (cacheable) {
@@ -136,7 +140,8 @@ Result<compiler::LibraryImage> compileSource(const compiler::SourceRequest &requ
   }
   PEWTER_TRY(auto *points, compilerLibrary());
   PEWTER_TRY(compiler::LibraryImage image, points->compileSource(request));
-  if (cacheable) {
+  // What files on disk said may change.
+  if (cacheable && image.dependencies.empty()) {
     Bytes payload;
     put(payload, image.metallib);
     put(payload, viewOf(image.diagnostics));
@@ -154,6 +159,16 @@ Result<compiler::ModuleDescription> describeModule(ByteView module) {
     bool whole = true;
     while (whole && !rest.empty()) {
       auto part = take(rest);
+      if (part && part->empty()) { // Behind the kernels: three texts for each callee.
+        while (whole && !rest.empty()) {
+          auto name = take(rest), symbol = take(rest), signature = take(rest);
+          whole = name && symbol && signature;
+          if (whole)
+            description.callees.push_back({std::string(textOf(*name)), std::string(textOf(*symbol)),
+                                           std::string(textOf(*signature))});
+        }
+        break;
+      }
       auto kernel = part ? air::decodeReflection(*part)
                          : Result<air::KernelReflection>(fail(ErrorKind::Internal, "Cut short."));
       whole = kernel.has_value();
@@ -168,6 +183,10 @@ Result<compiler::ModuleDescription> describeModule(ByteView module) {
   Bytes payload;
   for (const air::KernelReflection &kernel : description.kernels)
     put(payload, air::encode(kernel));
+  put(payload, {});
+  for (const compiler::CalleeDescription &callee : description.callees)
+    for (const std::string *part : {&callee.name, &callee.symbol, &callee.signature})
+      put(payload, viewOf(*part));
   cache->store(CacheKind::Description, key, payload);
   return description;
 }

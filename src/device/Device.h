@@ -49,13 +49,23 @@ protected:
   uint64_t deviceAddress_ = 0;
 };
 
+/// A function that a pipeline's kernel may call (compiler::LinkedFunction).
+struct LinkedFunction {
+  std::shared_ptr<const Bytes> module;
+  std::string name;
+  std::vector<compiler::ConstantValue> constants;
+  bool isInTables = false;
+};
+
 /// A function taken out of a library, with its constants: what a pipeline is made from. `identity`
-/// is a hash of module, name and constants: the cache key's first part.
+/// is a hash of module, name and constants, and those of what is linked: the cache key's first part.
 struct PipelineRequest {
   std::shared_ptr<const Bytes> module; ///< Bitcode that holds the function.
   std::string function;
   std::vector<compiler::ConstantValue> constants; ///< By index.
   Hash128 identity;
+  std::vector<LinkedFunction> linkedFunctions;
+  uint32_t maxCallStackDepth = 1;
   uint32_t maxTotalThreadsPerThreadgroup = 0; ///< From the descriptor; 0 = no wish.
   bool threadgroupSizeIsMultipleOfSimdWidth = false;
   /// Images to look in first (binary archives), by cache key; may be empty.

@@ -60,6 +60,10 @@ Result<Bytes> obtainImage(const ImageRequest &request,
   compile.target = request.target;
   compile.ptxArchitecture = request.ptxArchitecture;
   compile.shape = request.shape;
+  compile.maxCallStackDepth = pipeline.maxCallStackDepth;
+  for (const LinkedFunction &linked : pipeline.linkedFunctions)
+    compile.linkedFunctions.push_back(
+        {*linked.module, linked.name, linked.constants, linked.isInTables});
   PEWTER_TRY(compiler::KernelImage image, points->compileKernel(compile));
   if (auto good = check(image.image); !good)
     return std::unexpected(std::move(good).error().whileDoing(

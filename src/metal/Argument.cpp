@@ -87,6 +87,8 @@ MTL::DataType dataTypeOf(const std::string &name, bool hasMembers) {
     return MTL::DataTypeTexture;
   if (name == "sampler")
     return MTL::DataTypeSampler;
+  if (name.starts_with("visible_function_table"))
+    return MTL::DataTypeVisibleFunctionTable;
   return hasMembers ? MTL::DataTypeStruct : MTL::DataTypeNone;
 }
 
@@ -182,6 +184,8 @@ MTL::StructMember *newMember(const air::StructMember &data) {
 MTL::Binding *newBinding(const air::Argument &argument) {
   switch (argument.kind) {
   case air::ArgumentKind::Buffer:
+    if (argument.metadataKind == air::kFunctionTable)
+      return new BindingOf<MTL::Binding>(argument);
     return new BindingOf<MTL::BufferBinding>(argument);
   case air::ArgumentKind::ThreadgroupMemory:
     return new BindingOf<MTL::ThreadgroupBinding>(argument);
@@ -210,7 +214,8 @@ NS::UInteger bindingTypeOf(const air::Argument &argument) {
   case air::ArgumentKind::Sampler:
     return MTL::BindingTypeSampler;
   default:
-    return MTL::BindingTypeBuffer;
+    return argument.metadataKind == air::kFunctionTable ? MTL::BindingTypeVisibleFunctionTable
+                                                        : MTL::BindingTypeBuffer;
   }
 }
 

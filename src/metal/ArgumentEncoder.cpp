@@ -9,6 +9,7 @@
 #include "metal/Sampler.h"
 #include "metal/Texture.h"
 #include "metal/Validation.h"
+#include <Metal/MTLVisibleFunctionTable.hpp>
 #include <algorithm>
 #include <cstring>
 
@@ -42,6 +43,7 @@ ArgumentDescriptor *implOf(const MTL::ArgumentDescriptor *descriptor) {
 bool isConstant(const std::string &typeName) {
   return typeName.find('*') == std::string::npos && typeName.find('&') == std::string::npos &&
          !typeName.starts_with("texture") && !typeName.starts_with("depth") &&
+         !typeName.starts_with("visible_function_table") &&
          typeName != "sampler";
 }
 
@@ -74,6 +76,34 @@ void ArgumentEncoder::put(const char *call, NS::UInteger index, uint64_t value) 
     std::memcpy(at, &value, sizeof(value));
 }
 
+/// Gives each id its place; returns where the last member ends.
+static uint32_t addSlots(ArgumentEncoder &encoder, const std::vector<air::StructMember> &members,
+                         uint32_t offset, uint32_t firstId) {
+  uint32_t end = offset;
+  for (auto &member : members) {
+    const uint32_t count = std::max<uint32_t>(member.arrayLength, 1);
+    const uint32_t at = offset + member.offset, id = firstId + member.argumentIndex;
+    if (member.pointeeSize == 0 && !member.members.empty()) {
+      const uint32_t ids = air::idsOf(member.members);
+      for (uint32_t i = 0; i < count; ++i)
+        addSlots(encoder, member.members, at + i * member.size, id + i * ids);
+      end = std::max(end, at + count * member.size);
+      continue;
+    }
+    const bool constant = isConstant(member.typeName);
+    const uint32_t size = constant ? member.size : 8;
+    auto pointer =
+        member.members.empty() ? nullptr : std::make_shared<const air::StructMember>(member);
+    for (uint32_t i = 0; i < count; ++i) {
+      encoder.slots[id + i] = {at + i * size, size, constant, pointer};
+      if (constant)
+        break; // An array of constants is one member.
+    }
+    end = std::max(end, at + count * size);
+  }
+  return end;
+}
+
 MTL::ArgumentEncoder *newEncoderFor(Device *device, const air::Argument &argument) {
   if (argument.members.empty()) {
     misuse("newArgumentEncoder: argument \"{}\" (type \"{}\") is not a struct whose members are "
@@ -84,18 +114,7 @@ MTL::ArgumentEncoder *newEncoderFor(Device *device, const air::Argument &argumen
   auto *encoder = new ArgumentEncoder();
   encoder->device = device;
   encoder->alignment = std::max<uint32_t>(argument.dataAlignment, 8);
-  uint32_t end = 0;
-  for (auto &member : argument.members) {
-    bool constant = isConstant(member.typeName);
-    uint32_t size = constant ? member.size : 8;
-    uint32_t count = std::max<uint32_t>(member.arrayLength, 1);
-    for (uint32_t i = 0; i < count; ++i) {
-      encoder->slots[member.argumentIndex + i] = {member.offset + i * size, size, constant};
-      if (constant)
-        break; // An array of constants is one member.
-    }
-    end = std::max(end, member.offset + count * size);
-  }
+  const uint32_t end = addSlots(*encoder, argument.members, 0, 0);
   encoder->length = roundedUp(std::max(end, argument.dataSize), encoder->alignment);
   return encoder;
 }
@@ -138,7 +157,8 @@ ArgumentEncoder *Device::newArgumentEncoder(const NS::Array *arguments) {
     encoder->alignment = std::max(encoder->alignment, alignment);
     auto count = std::max<NS::UInteger>(argument->arrayLength, 1);
     for (NS::UInteger i = 0; i < count; ++i)
-      encoder->slots[argument->index + i] = {at + static_cast<uint32_t>(i) * size, size, constant};
+      encoder->slots[argument->index + i] = {at + static_cast<uint32_t>(i) * size, size, constant,
+                                             nullptr};
     at += static_cast<uint32_t>(count) * size;
   }
   encoder->length = roundedUp(std::max(at, 8u), encoder->alignment);
@@ -154,10 +174,21 @@ Device *ArgumentEncoder::device() const { return implOf(this)->device; }
 void *ArgumentEncoder::constantData(NS::UInteger index) {
   return implOf(this)->place("constantData", index, /*constant=*/true);
 }
-ArgumentEncoder *ArgumentEncoder::newArgumentEncoder(NS::UInteger) {
-  unsupported("ArgumentEncoder::newArgumentEncoder is not supported: take the encoder of a nested "
-              "argument buffer from a function that has it as an argument.");
-  return nullptr;
+ArgumentEncoder *ArgumentEncoder::newArgumentEncoder(NS::UInteger index) {
+  auto *encoder = implOf(this);
+  const auto slot = encoder->slots.find(index);
+  if (slot == encoder->slots.end() || !slot->second.pointer) {
+    misuse("ArgumentEncoder::newArgumentEncoder: the member with id ({}) is not a pointer to an "
+           "argument buffer.",
+           index);
+    return nullptr;
+  }
+  pewter::air::Argument nested;
+  nested.name = slot->second.pointer->name;
+  nested.typeName = slot->second.pointer->typeName;
+  nested.members = slot->second.pointer->members;
+  nested.dataSize = slot->second.pointer->pointeeSize;
+  return newEncoderFor(encoder->device, nested);
 }
 void ArgumentEncoder::setArgumentBuffer(const Buffer *argumentBuffer, NS::UInteger offset) {
   auto *encoder = implOf(this);
@@ -214,11 +245,14 @@ void ArgumentEncoder::setIndirectCommandBuffers(const IndirectCommandBuffer *con
   unsupported("ArgumentEncoder::setIndirectCommandBuffers is not supported: kernels cannot record "
               "commands.");
 }
-void ArgumentEncoder::setVisibleFunctionTable(const VisibleFunctionTable *, NS::UInteger) {
-  unsupported("ArgumentEncoder::setVisibleFunctionTable is not supported.");
+void ArgumentEncoder::setVisibleFunctionTable(const VisibleFunctionTable *table,
+                                              NS::UInteger index) {
+  implOf(this)->put("setVisibleFunctionTable", index, table ? table->gpuResourceID()._impl : 0);
 }
-void ArgumentEncoder::setVisibleFunctionTables(const VisibleFunctionTable *const[], NS::Range) {
-  unsupported("ArgumentEncoder::setVisibleFunctionTables is not supported.");
+void ArgumentEncoder::setVisibleFunctionTables(const VisibleFunctionTable *const tables[],
+                                               NS::Range range) {
+  for (NS::UInteger i = 0; i < range.length; ++i)
+    setVisibleFunctionTable(tables[i], range.location + i);
 }
 
 } // namespace MTL

@@ -9,6 +9,7 @@
 #include "metal/Buffer.h"
 #include <Metal/MTLArgumentEncoder.hpp>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace pewter::metal {
@@ -23,6 +24,8 @@ public:
     uint32_t offset = 0;
     uint32_t size = 8;
     bool isConstant = false; ///< Data, reached by constantData().
+    /// Of a pointer to an argument buffer: what that holds.
+    std::shared_ptr<const air::StructMember> pointer;
   };
   Device *device = nullptr;
   std::string label;

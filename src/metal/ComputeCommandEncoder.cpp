@@ -10,6 +10,7 @@
 #include "metal/IndirectCommandBuffer.h"
 #include "metal/Sampler.h"
 #include "metal/Texture.h"
+#include "metal/VisibleFunctionTable.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -92,6 +93,7 @@ void ComputeCommandEncoder::setBuffer(Buffer *bound, NS::UInteger offset, NS::UI
   slot.available = bound->length - offset;
   slot.buffer = bound;
   slot.kind = Kind::Buffer;
+  slot.table = nullptr;
   keep(*bound);
 }
 
@@ -102,7 +104,7 @@ void ComputeCommandEncoder::setBufferOffset(NS::UInteger offset, NS::UInteger in
     return misuse("setBufferOffset", "index ({}) is not below the limit ({}).", index,
                   kBufferSlots);
   BufferSlot &slot = buffers[index];
-  if (slot.kind != Kind::Buffer)
+  if (slot.kind != Kind::Buffer || slot.table)
     return misuse("setBufferOffset", "no buffer is set at index {}.", index);
   if (offset >= slot.buffer->length)
     return misuse("setBufferOffset", "offset ({}) is not below the length ({}) of {}, at index {}.",
@@ -123,7 +125,50 @@ void ComputeCommandEncoder::setBytes(const void *bytes, NS::UInteger length, NS:
                   length, kMaxInlineBytes, bytes, index);
   void *copy = stream->allocateData(length);
   std::memcpy(copy, bytes, length);
-  buffers[index] = {reinterpret_cast<uint64_t>(copy), length, nullptr, Kind::Bytes};
+  buffers[index] = {reinterpret_cast<uint64_t>(copy), length, nullptr, Kind::Bytes, nullptr};
+}
+
+void ComputeCommandEncoder::setFunctionTable(const MTL::VisibleFunctionTable *table,
+                                             NS::UInteger index, const char *call) {
+  if (!checkOpen(call))
+    return;
+  if (index >= kBufferSlots)
+    return misuse(call, "index ({}) is not below the limit ({}).", index, kBufferSlots);
+  buffers[index] = {};
+  if (!table)
+    return;
+  VisibleFunctionTable *bound = implOf(table);
+  if (bound->ResourceBase::device != owner)
+    return misuse(call, "{} belongs to another device, at index {}.", bound->describe(), index);
+  buffers[index] = {bound->address(), bound->ResourceBase::length, nullptr, Kind::Buffer, bound};
+  keep(*bound);
+}
+
+bool ComputeCommandEncoder::checkTable(const BufferSlot &slot, const PipelineParameter &parameter,
+                                       const char *call) {
+  const air::Argument &argument = pipeline_->backend->reflection().arguments[parameter.argument];
+  if (!parameter.isFunctionTable) {
+    misuse(call, "{} is bound at index {} for argument \"{}\" of {}, which is a buffer.",
+           slot.table->describe(), parameter.slot, argument.name, pipeline_->describe());
+    return false;
+  }
+  if (!slot.table) {
+    misuse(call, "{} at index {} for argument \"{}\" of {}, which is a visible function table.",
+           slot.buffer ? slot.buffer->describe() + " is bound" : "bytes are bound", parameter.slot,
+           argument.name, pipeline_->describe());
+    return false;
+  }
+  if (!pipeline_->functionSet->contains(*slot.table->functionSet)) {
+    misuse(call, "{}, bound at index {} for argument \"{}\" of {}, was made by another pipeline.",
+           slot.table->describe(), parameter.slot, argument.name, pipeline_->describe());
+    return false;
+  }
+  const std::string problem = slot.table->mismatch(argument.typeName);
+  if (problem.empty())
+    return true;
+  misuse(call, "{}; argument \"{}\" of {} is a {}.", problem, argument.name, pipeline_->describe(),
+         argument.typeName);
+  return false;
 }
 
 void ComputeCommandEncoder::setTexture(const MTL::Texture *texture, NS::UInteger index) {
@@ -180,8 +225,9 @@ bool ComputeCommandEncoder::fill(device::ArgumentBinding &binding,
     if (slot.kind == Kind::Unbound) [[unlikely]] {
       if (!parameter.used)
         return true;
-      misuse(call, "no buffer is bound at index {} for argument \"{}\" of {}.", parameter.slot,
-             name(), pipeline_->describe());
+      misuse(call, "no {} is bound at index {} for argument \"{}\" of {}.",
+             parameter.isFunctionTable ? "visible function table" : "buffer", parameter.slot, name(),
+             pipeline_->describe());
       return false;
     }
     if (slot.available < parameter.neededBytes) [[unlikely]] {
@@ -190,6 +236,9 @@ bool ComputeCommandEncoder::fill(device::ArgumentBinding &binding,
              slot.available, parameter.slot, name(), pipeline_->describe(), parameter.neededBytes);
       return false;
     }
+    if ((parameter.isFunctionTable || slot.table) && !checkTable(slot, parameter, call))
+        [[unlikely]]
+      return false;
     binding.kind = slot.kind;
     binding.size = slot.kind == Kind::Bytes ? static_cast<uint32_t>(slot.available) : 0;
     binding.value = slot.value;
@@ -488,12 +537,14 @@ void ComputeCommandEncoder::setTextures(const Texture *const textures[], NS::Ran
 void ComputeCommandEncoder::setThreadgroupMemoryLength(NS::UInteger length, NS::UInteger index) {
   implOf(this)->setThreadgroupMemory(length, index);
 }
-void ComputeCommandEncoder::setVisibleFunctionTable(const VisibleFunctionTable *, NS::UInteger) {
-  implOf(this)->unsupported("setVisibleFunctionTable");
+void ComputeCommandEncoder::setVisibleFunctionTable(const VisibleFunctionTable *table,
+                                                    NS::UInteger bufferIndex) {
+  implOf(this)->setFunctionTable(table, bufferIndex, "setVisibleFunctionTable");
 }
-void ComputeCommandEncoder::setVisibleFunctionTables(const VisibleFunctionTable *const[],
-                                                     NS::Range) {
-  implOf(this)->unsupported("setVisibleFunctionTables");
+void ComputeCommandEncoder::setVisibleFunctionTables(const VisibleFunctionTable *const tables[],
+                                                     NS::Range range) {
+  for (NS::UInteger i = 0; i < range.length; ++i)
+    implOf(this)->setFunctionTable(tables[i], range.location + i, "setVisibleFunctionTables");
 }
 void ComputeCommandEncoder::updateFence(const Fence *fence) {
   implOf(this)->fence(pewter::device::CommandKind::UpdateFence, fence);

@@ -16,6 +16,7 @@ namespace pewter::metal {
 
 class SamplerState;
 class Texture;
+class VisibleFunctionTable;
 
 inline constexpr uint32_t kBufferSlots = 31;
 inline constexpr uint32_t kTextureSlots = 128;
@@ -39,6 +40,7 @@ public:
   void setBuffer(Buffer *bound, NS::UInteger offset, NS::UInteger index, const char *call);
   void setBufferOffset(NS::UInteger offset, NS::UInteger index);
   void setBytes(const void *bytes, NS::UInteger length, NS::UInteger index);
+  void setFunctionTable(const MTL::VisibleFunctionTable *table, NS::UInteger index, const char *call);
   void setTexture(const MTL::Texture *texture, NS::UInteger index);
   void setSampler(const MTL::SamplerState *sampler, NS::UInteger index);
   void setThreadgroupMemory(NS::UInteger length, NS::UInteger index);
@@ -56,6 +58,7 @@ public:
     uint64_t available = 0; ///< Bytes from there to the end of the buffer.
     Buffer *buffer = nullptr;
     device::ArgumentBinding::Kind kind = device::ArgumentBinding::Kind::Unbound;
+    const VisibleFunctionTable *table = nullptr;
   };
   std::array<BufferSlot, kBufferSlots> buffers;
   std::array<uint32_t, kThreadgroupSlots> threadgroupLengths{};
@@ -64,6 +67,7 @@ public:
   uint32_t texturesUsed = 0; ///< Slots from here on are empty.
 
 private:
+  bool checkTable(const BufferSlot &slot, const PipelineParameter &parameter, const char *call);
   bool fill(device::ArgumentBinding &binding, const PipelineParameter &parameter, const char *call);
   bool prepare(const char *call, const device::Size3 &size, bool partial);
   void rejectPipeline(const char *call, const MTL::Size &threadgroup);

@@ -9,8 +9,10 @@
 #include "metal/ErrorDomain.h"
 #include "metal/Function.h"
 #include "metal/Library.h"
+#include "metal/LinkedFunctions.h"
 #include "metal/Property.h"
 #include "metal/Validation.h"
+#include "metal/VisibleFunctionTable.h"
 
 namespace pewter::metal {
 
@@ -71,17 +73,6 @@ Result<void> checkDescriptor(const ComputePipelineDescriptor::Values &values) {
                 "ComputePipelineDescriptor::maxTotalThreadsPerThreadgroup ({}) is above the limit "
                 "(1024).",
                 values.maxTotalThreadsPerThreadgroup);
-  auto count = [](const foundation::Ref<NS::Array> &list) { return list ? list->count() : 0; };
-  if (count(values.insertLibraries) || count(values.preloadedLibraries))
-    return fail(ErrorKind::Unsupported, "ComputePipelineDescriptor: dynamic libraries are not "
-                                        "supported.");
-  if (values.linkedFunctions) {
-    auto *linked = values.linkedFunctions.get();
-    for (auto *list : {linked->functions(), linked->binaryFunctions(), linked->privateFunctions()})
-      if (list && list->count())
-        return fail(ErrorKind::Unsupported, "ComputePipelineDescriptor::linkedFunctions: linked "
-                                            "functions are not supported.");
-  }
   return {};
 }
 
@@ -110,6 +101,7 @@ ComputePipelineState::ComputePipelineState(Device *device,
     parameter.slot = static_cast<uint8_t>(argument.slot);
     parameter.slotCount = static_cast<uint8_t>(std::clamp<uint32_t>(argument.arrayLength, 1, 128));
     parameter.used = argument.used;
+    parameter.isFunctionTable = argument.metadataKind == air::kFunctionTable;
     parameter.neededBytes = argument.used ? argument.boundSize : 0;
     parameter.argument = i;
     if (argument.kind == air::ArgumentKind::ThreadgroupMemory && argument.used)
@@ -129,7 +121,8 @@ std::string ComputePipelineState::describe() const {
 Result<ComputePipelineState *> createPipelineState(Device &device,
                                                    const ComputePipelineDescriptor &descriptor,
                                                    MTL::PipelineOption options,
-                                                   BinaryArchive *fill) {
+                                                   BinaryArchive *fill,
+                                                   const NS::Array *moreFunctions) {
   const auto &values = descriptor.values;
   PEWTER_TRY_VOID(checkDescriptor(values));
   const Function &function = *implOf(values.computeFunction.get());
@@ -141,6 +134,7 @@ Result<ComputePipelineState *> createPipelineState(Device &device,
   request.function = function.source.name;
   request.constants = function.constants;
   request.identity = function.identity;
+  PEWTER_TRY(auto functionSet, linkInto(request, descriptor, moreFunctions));
   request.maxTotalThreadsPerThreadgroup = static_cast<uint32_t>(
       values.maxTotalThreadsPerThreadgroup ? values.maxTotalThreadsPerThreadgroup
                                            : function.library->maxTotalThreadsPerThreadgroup);
@@ -185,6 +179,11 @@ Result<ComputePipelineState *> createPipelineState(Device &device,
   state->needsFullSimdgroups = values.threadGroupSizeIsMultipleOfThreadExecutionWidth;
   state->supportsIndirectCommandBuffers = values.supportIndirectCommandBuffers;
   state->shaderValidation = values.shaderValidation;
+  state->functionSet = std::move(functionSet);
+  if (values.supportAddingBinaryFunctions) {
+    state->descriptor = NS::TransferPtr(descriptor.copy());
+    state->addedFunctions = foundation::share(moreFunctions);
+  }
   return state;
 }
 
@@ -313,19 +312,38 @@ ComputePipelineReflection *ComputePipelineState::reflection() const {
 ResourceID ComputePipelineState::gpuResourceID() const {
   return {reinterpret_cast<uint64_t>(this)};
 }
-FunctionHandle *ComputePipelineState::functionHandle(const NS::String *) {
-  unsupported("ComputePipelineState::functionHandle is not supported: there are no function "
-              "pointers here.");
-  return nullptr;
+FunctionHandle *ComputePipelineState::functionHandle(const NS::String *name) {
+  return makeHandle(device(), implOf(this)->functionSet, [&](const pewter::metal::Function &f) {
+    return f.name == pewter::foundation::textOf(name);
+  });
 }
-FunctionHandle *ComputePipelineState::functionHandle(const Function *) {
-  return functionHandle(static_cast<const NS::String *>(nullptr));
+FunctionHandle *ComputePipelineState::functionHandle(const Function *function) {
+  if (!function)
+    return nullptr;
+  return makeHandle(device(), implOf(this)->functionSet, [&](const pewter::metal::Function &f) {
+    return f.identity == implOf(function)->identity;
+  });
 }
-ComputePipelineState *ComputePipelineState::newComputePipelineState(const NS::Array *,
+ComputePipelineState *ComputePipelineState::newComputePipelineState(const NS::Array *functions,
                                                                     NS::Error **error) {
-  setError(error, ErrorDomain::Pipeline,
-           {pewter::ErrorKind::Unsupported,
-            "ComputePipelineState::newComputePipelineState: linked functions are not supported."});
+  auto *state = implOf(this);
+  if (!state->descriptor) {
+    setError(error, ErrorDomain::Pipeline,
+             {pewter::ErrorKind::Validation,
+              "ComputePipelineState::newComputePipelineState: " + state->describe() +
+                  " was made without supportAddingBinaryFunctions."});
+    return nullptr;
+  }
+  std::vector<pewter::foundation::Ref<Function>> all;
+  for (auto *list : {static_cast<const NS::Array *>(state->addedFunctions.get()), functions})
+    for (auto &object : pewter::foundation::objectsOf(list))
+      all.push_back(share(reinterpret_cast<Function *>(object.get())));
+  auto more = NS::TransferPtr(pewter::foundation::newArray(std::move(all)));
+  auto made = createPipelineState(*state->device, *implOf(state->descriptor.get()),
+                                  PipelineOptionNone, nullptr, more.get());
+  if (made)
+    return *made;
+  setError(error, ErrorDomain::Pipeline, made.error());
   return nullptr;
 }
 ComputePipelineState *
@@ -334,10 +352,8 @@ ComputePipelineState::newComputePipelineStateWithBinaryFunctions(const NS::Array
   return newComputePipelineState(functions, error);
 }
 VisibleFunctionTable *
-ComputePipelineState::newVisibleFunctionTable(const VisibleFunctionTableDescriptor *) {
-  unsupported("ComputePipelineState::newVisibleFunctionTable is not supported: there are no "
-              "function pointers here.");
-  return nullptr;
+ComputePipelineState::newVisibleFunctionTable(const VisibleFunctionTableDescriptor *descriptor) {
+  return newTable(implOf(this)->device, implOf(this)->functionSet, descriptor);
 }
 
 ComputePipelineState *Device::newComputePipelineState(const Function *computeFunction,

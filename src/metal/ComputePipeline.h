@@ -17,6 +17,7 @@ namespace pewter::metal {
 class Device;
 class BinaryArchive;
 class Function;
+struct FunctionSet;
 
 /// One argument as an encoder fills it, in the order of the kernel's parameters.
 struct PipelineParameter {
@@ -24,6 +25,7 @@ struct PipelineParameter {
   uint8_t slot = 0;
   uint8_t slotCount = 1; ///< Textures or samplers in one argument.
   bool used = false;
+  bool isFunctionTable = false;
   uint32_t neededBytes = 0; ///< That must be bound; 0 when any length will do.
   uint32_t argument = 0;    ///< Index in the reflection, for messages.
 };
@@ -45,6 +47,10 @@ public:
   MTL::Size requiredThreads{0, 0, 0};
   MTL::ShaderValidation shaderValidation = MTL::ShaderValidationDefault;
   std::string label;
+  std::shared_ptr<const FunctionSet> functionSet;
+  /// What this was made from, to make one with more functions; null unless the descriptor asked for it.
+  foundation::Ref<MTL::ComputePipelineDescriptor> descriptor;
+  foundation::Ref<NS::Array> addedFunctions;
 };
 
 class PipelineBufferDescriptor final : public MTL::PipelineBufferDescriptor {
@@ -99,6 +105,7 @@ inline ComputePipelineDescriptor *implOf(const MTL::ComputePipelineDescriptor *d
 Result<ComputePipelineState *> createPipelineState(Device &device,
                                                    const ComputePipelineDescriptor &descriptor,
                                                    MTL::PipelineOption options,
-                                                   BinaryArchive *fill = nullptr);
+                                                   BinaryArchive *fill = nullptr,
+                                                   const NS::Array *moreFunctions = nullptr);
 
 } // namespace pewter::metal

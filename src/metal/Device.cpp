@@ -198,8 +198,8 @@ bool Device::rasterOrderGroupsSupported() const { return false; }
 bool Device::supports32BitFloatFiltering() const { return true; }
 bool Device::supports32BitMSAA() const { return false; }
 bool Device::supportsBCTextureCompression() const { return false; }
-bool Device::supportsDynamicLibraries() const { return false; }
-bool Device::supportsFunctionPointers() const { return false; }
+bool Device::supportsDynamicLibraries() const { return true; }
+bool Device::supportsFunctionPointers() const { return true; }
 bool Device::supportsPrimitiveMotionBlur() const { return false; }
 bool Device::supportsPullModelInterpolation() const { return false; }
 bool Device::supportsQueryTextureLOD() const { return false; }
@@ -309,17 +309,8 @@ Heap *Device::newHeap(const HeapDescriptor *descriptor) {
 }
 
 FunctionHandle *Device::functionHandle(const Function *) {
-  unsupported("Device::functionHandle is not supported: there are no function pointers here.");
+  unsupported("Device::functionHandle is not supported: take the handle of a pipeline state.");
   return nullptr;
-}
-
-DynamicLibrary *Device::newDynamicLibrary(const NS::URL *, NS::Error **error) {
-  setError(error, ErrorDomain::Library,
-           {pewter::ErrorKind::Unsupported, "Device::newDynamicLibrary is not supported."});
-  return nullptr;
-}
-DynamicLibrary *Device::newDynamicLibrary(const Library *, NS::Error **error) {
-  return newDynamicLibrary(static_cast<const NS::URL *>(nullptr), error);
 }
 
 } // namespace MTL

@@ -13,6 +13,7 @@
 #include "metal/Argument.h"
 #include "metal/Background.h"
 #include "metal/Device.h"
+#include "metal/DynamicLibrary.h"
 #include "metal/ErrorDomain.h"
 #include "metal/FunctionConstantValues.h"
 #include "metal/Property.h"
@@ -69,6 +70,10 @@ compiler::SourceRequest requestOf(std::string source, const CompileOptions::Valu
       request.macros[textOfMacro(name.get())] = textOfMacro(value.get());
   request.languageVersion = static_cast<uint32_t>(options.languageVersion);
   request.enableLogging = options.enableLogging;
+  request.isDynamic = options.libraryType == MTL::LibraryTypeDynamic;
+  request.installName = foundation::copyText(options.installName.get());
+  request.allowUndefined = options.allowReferencingUndefinedSymbols;
+  request.linkedSymbols = symbolsOf(options.libraries.get());
   request.preciseFunctions =
       options.mathFloatingPointFunctions == MTL::MathFloatingPointFunctionsPrecise;
   switch (options.mathMode) {
@@ -117,17 +122,12 @@ MTL::Library *deliver(Result<Library *> library, NS::Error **error) {
   return nullptr;
 }
 
-/// Refuses options that would be ignored otherwise.
+/// Refuses options that contradict each other.
 Result<void> checkOptions(const CompileOptions::Values &options) {
-  if (options.libraryType == MTL::LibraryTypeDynamic)
-    return fail(ErrorKind::Unsupported,
-                "CompileOptions::libraryType: dynamic libraries are not supported.");
-  if (options.libraries && options.libraries->count() != 0)
-    return fail(ErrorKind::Unsupported,
-                "CompileOptions::libraries: dynamic libraries are not supported.");
-  if (options.allowReferencingUndefinedSymbols)
-    return fail(ErrorKind::Unsupported, "CompileOptions::allowReferencingUndefinedSymbols: a library "
-                                        "is complete; dynamic libraries are not supported.");
+  if (options.libraryType == MTL::LibraryTypeDynamic &&
+      (!options.installName || options.installName->length() == 0))
+    return fail(ErrorKind::Compile,
+                "CompileOptions::installName is empty; a dynamic library (libraryType) needs one.");
   return {};
 }
 
@@ -139,6 +139,9 @@ NS::detail::Root *CompileOptions::makeCopy() const {
   return copy;
 }
 
+Library::Library(MTL::Device *device) : device(device) {}
+Library::~Library() = default;
+
 Result<void> Library::load(ByteView bytes) {
   Bytes packed;
   if (!air::isMetallib(bytes)) {
@@ -148,8 +151,14 @@ Result<void> Library::load(ByteView bytes) {
     bytes = packed;
   }
   PEWTER_TRY(auto container, air::readMetallib(bytes));
+  if (container.fileType == air::MetallibFileType::Dynamic) {
+    type = MTL::LibraryTypeDynamic;
+    installName = container.installName;
+    this->container.assign(bytes.begin(), bytes.end());
+  }
   for (auto &entry : container.functions) {
-    LibraryFunction &function = functions.emplace_back();
+    const bool isExport = entry.kind == air::MetallibFunctionKind::Unqualified;
+    LibraryFunction &function = (isExport ? exports : functions).emplace_back();
     function.name = entry.name;
     function.type = typeOf(entry.kind);
     function.module = std::make_shared<const Bytes>(entry.module.begin(), entry.module.end());
@@ -160,7 +169,8 @@ Result<void> Library::load(ByteView bytes) {
                                     .required = constant.active});
     function.moduleHash = hashOf(*function.module);
     function.contentHash = entry.hash;
-    byName.emplace(function.name, &function);
+    if (!isExport)
+      byName.emplace(function.name, &function);
   }
   return {};
 }
@@ -246,6 +256,9 @@ Library *Device::newLibrary(const NS::String *source, const CompileOptions *opti
   if (library) {
     (*library)->maxTotalThreadsPerThreadgroup = values.maxTotalThreadsPerThreadgroup;
     (*library)->requiredThreadsPerThreadgroup = values.requiredThreadsPerThreadgroup;
+    for (auto &object : pewter::foundation::objectsOf(values.libraries.get()))
+      (*library)->linked.push_back(
+          share(implOf(reinterpret_cast<DynamicLibrary *>(object.get()))));
   }
   return deliver(std::move(library), error);
 }
@@ -270,8 +283,11 @@ Library *Device::newDefaultLibrary(const NS::Bundle *bundle, NS::Error **error) 
 }
 
 Device *Library::device() const { return implOf(this)->device; }
-NS::String *Library::installName() const { return nullptr; }
-LibraryType Library::type() const { return LibraryTypeExecutable; }
+NS::String *Library::installName() const {
+  auto &name = implOf(this)->installName;
+  return name.empty() ? nullptr : makeString(name);
+}
+LibraryType Library::type() const { return implOf(this)->type; }
 NS::Array *Library::functionNames() const {
   std::vector<pewter::foundation::Ref<NS::String>> names;
   for (auto &function : implOf(this)->functions)

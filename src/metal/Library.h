@@ -14,6 +14,7 @@
 namespace pewter::metal {
 
 class Device;
+class DynamicLibrary;
 
 class CompileOptions final : public MTL::CompileOptions {
 public:
@@ -41,7 +42,8 @@ public:
 
 class Library final : public MTL::Library {
 public:
-  explicit Library(MTL::Device *device) : device(device) {}
+  explicit Library(MTL::Device *device);
+  ~Library() override;
   const char *className() const override { return "MTLLibrary"; }
 
   /// Reads a container and takes its functions.
@@ -50,6 +52,12 @@ public:
 
   MTL::Device *device;
   std::string label;
+  MTL::LibraryType type = MTL::LibraryTypeExecutable;
+  std::string installName;
+  std::deque<LibraryFunction> exports; ///< Of a dynamic library, by symbol.
+  Bytes container;                     ///< Of a dynamic library: it can be written to a file.
+  /// What this was compiled against.
+  std::vector<foundation::Ref<DynamicLibrary>> linked;
   /// From the compile options, for pipelines whose descriptor says nothing; 0: no wish.
   NS::UInteger maxTotalThreadsPerThreadgroup = 0;
   MTL::Size requiredThreadsPerThreadgroup{0, 0, 0};

@@ -1,57 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What pipelines with function pointers would need. Descriptors keep what is set;
-// ComputePipeline.cpp refuses those that name functions. The classes that no call makes report any
-// use. Tested by tests/api/Pipeline_test.cpp.
+// Tested by tests/api/FunctionPointers_test.cpp and tests/api/DynamicLibrary_test.cpp.
+#include "metal/LinkedFunctions.h"
+#include "device/KeyBuilder.h"
+#include "device/PipelineImage.h"
+#include "foundation/Collections.h"
+#include "metal/ComputePipeline.h"
+#include "metal/DynamicLibrary.h"
+#include "metal/Library.h"
 #include "metal/Property.h"
-#include "metal/Validation.h"
-#include <Metal/Metal.hpp>
+#include <set>
 
 namespace pewter::metal {
 
-class LinkedFunctions final : public MTL::LinkedFunctions {
-public:
-  const char *className() const override { return "MTLLinkedFunctions"; }
-  Root *makeCopy() const override {
-    auto *copy = new LinkedFunctions();
-    copy->functions = functions;
-    copy->binaryFunctions = binaryFunctions;
-    copy->privateFunctions = privateFunctions;
-    copy->groups = groups;
-    return copy;
-  }
-  foundation::Ref<NS::Array> functions, binaryFunctions, privateFunctions;
-  foundation::Ref<NS::Dictionary> groups;
-};
+NS::detail::Root *LinkedFunctions::makeCopy() const {
+  auto *copy = new LinkedFunctions();
+  copy->functions = functions;
+  copy->binaryFunctions = binaryFunctions;
+  copy->privateFunctions = privateFunctions;
+  copy->groups = groups;
+  return copy;
+}
 
-class VisibleFunctionTableDescriptor final : public MTL::VisibleFunctionTableDescriptor {
-public:
-  const char *className() const override { return "MTLVisibleFunctionTableDescriptor"; }
-  Root *makeCopy() const override {
-    auto *copy = new VisibleFunctionTableDescriptor();
-    copy->functionCount = functionCount;
-    return copy;
-  }
-  NS::UInteger functionCount = 0;
-};
+bool FunctionSet::contains(const FunctionSet &other) const {
+  return other.functions.size() <= functions.size() &&
+         std::equal(other.functions.begin(), other.functions.end(), functions.begin(),
+                    [](auto &a, auto &b) { return a == b || a->identity == b->identity; });
+}
 
 namespace {
 
-LinkedFunctions *implOf(const MTL::LinkedFunctions *linked) {
-  return static_cast<LinkedFunctions *>(const_cast<MTL::LinkedFunctions *>(linked));
-}
-VisibleFunctionTableDescriptor *implOf(const MTL::VisibleFunctionTableDescriptor *descriptor) {
-  return static_cast<VisibleFunctionTableDescriptor *>(
-      const_cast<MTL::VisibleFunctionTableDescriptor *>(descriptor));
-}
+class Gatherer {
+public:
+  Gatherer(device::PipelineRequest &request, const Function &kernel)
+      : request_(request), kernel_(kernel), set_(std::make_shared<FunctionSet>()) {
+    key_.add(request.identity);
+  }
 
-/// For a method of a class without objects.
-template <class T> T unmade(const char *call) {
-  unsupported("{} is not supported: no call makes such an object.", call);
-  return T();
-}
+  Result<void> addFunctions(const char *list, const NS::Array *functions, bool isInTables) {
+    for (auto &object : foundation::objectsOf(functions)) {
+      Function *function = implOf(reinterpret_cast<MTL::Function *>(object.get()));
+      if (function->source.type != MTL::FunctionTypeVisible)
+        return fail(ErrorKind::Validation,
+                    "LinkedFunctions::{} holds function \"{}\", which is not [[visible]].", list,
+                    function->name);
+      if (function->library->device != kernel_.library->device)
+        return fail(ErrorKind::Validation,
+                    "LinkedFunctions::{} holds function \"{}\" of another device.", list,
+                    function->name);
+      if (!names_.insert(function->name).second)
+        return fail(ErrorKind::Validation,
+                    "LinkedFunctions::{} holds a second function \"{}\"; a specialised one can have "
+                    "another name (FunctionDescriptor::specializedName).",
+                    list, function->name);
+      add(function->source, function->constants, function->identity, isInTables);
+      if (isInTables)
+        set_->functions.push_back(foundation::share(function));
+      libraries_.push_back(function->library.get());
+    }
+    return {};
+  }
+
+  void addLibraries(const NS::Array *libraries) {
+    for (auto &object : foundation::objectsOf(libraries))
+      libraries_.push_back(implOf(reinterpret_cast<MTL::DynamicLibrary *>(object.get()))->library.get());
+  }
+
+  std::shared_ptr<const FunctionSet> finish() {
+    libraries_.push_back(kernel_.library.get());
+    // A list that grows: libraries link to libraries.
+    for (size_t i = 0; i < libraries_.size(); ++i) {
+      const Library *library = libraries_[i];
+      if (!visited_.insert(library).second)
+        continue;
+      for (const LibraryFunction &exported : library->exports)
+        add(exported, {}, device::functionIdentity(exported.moduleHash, exported.name, {}), false);
+      for (auto &linked : library->linked)
+        libraries_.push_back(linked->library.get());
+    }
+    if (!request_.linkedFunctions.empty())
+      request_.identity = key_.add(uint64_t(request_.maxCallStackDepth)).hash();
+    return set_;
+  }
+
+private:
+  void add(const LibraryFunction &source, const std::vector<compiler::ConstantValue> &constants,
+           const Hash128 &identity, bool isInTables) {
+    request_.linkedFunctions.push_back({source.module, source.name, constants, isInTables});
+    key_.add(identity).add(uint64_t(isInTables));
+  }
+
+  device::PipelineRequest &request_;
+  const Function &kernel_;
+  std::shared_ptr<FunctionSet> set_;
+  device::KeyBuilder key_;
+  std::set<std::string> names_;
+  std::vector<const Library *> libraries_;
+  std::set<const Library *> visited_;
+};
 
 } // namespace
+
+Result<std::shared_ptr<const FunctionSet>> linkInto(device::PipelineRequest &request,
+                                                    const ComputePipelineDescriptor &descriptor,
+                                                    const NS::Array *more) {
+  const auto &values = descriptor.values;
+  Gatherer gatherer(request, *implOf(values.computeFunction.get()));
+  request.maxCallStackDepth = static_cast<uint32_t>(
+      std::clamp<NS::UInteger>(values.maxCallStackDepth, 1, UINT32_MAX));
+  if (const MTL::LinkedFunctions *linked = values.linkedFunctions.get()) {
+    PEWTER_TRY_VOID(gatherer.addFunctions("functions", linked->functions(), true));
+    PEWTER_TRY_VOID(gatherer.addFunctions("binaryFunctions", linked->binaryFunctions(), true));
+    PEWTER_TRY_VOID(gatherer.addFunctions("privateFunctions", linked->privateFunctions(), false));
+  }
+  PEWTER_TRY_VOID(gatherer.addFunctions("functions", more, true));
+  // Those of the descriptor come first: they replace what the libraries were compiled against.
+  gatherer.addLibraries(values.preloadedLibraries.get());
+  gatherer.addLibraries(values.insertLibraries.get());
+  return gatherer.finish();
+}
+
 } // namespace pewter::metal
 
 using namespace pewter::metal;
@@ -61,76 +128,11 @@ PEWTER_OBJECT(LinkedFunctions, NS::Array, functions, setFunctions)
 PEWTER_OBJECT(LinkedFunctions, NS::Array, binaryFunctions, setBinaryFunctions)
 PEWTER_OBJECT(LinkedFunctions, NS::Array, privateFunctions, setPrivateFunctions)
 PEWTER_OBJECT(LinkedFunctions, NS::Dictionary, groups, setGroups)
-PEWTER_ALLOC(VisibleFunctionTableDescriptor)
-PEWTER_PLAIN(VisibleFunctionTableDescriptor, NS::UInteger, functionCount, setFunctionCount)
 
 namespace MTL {
 
 LinkedFunctions *LinkedFunctions::linkedFunctions() {
   return pewter::foundation::autoreleased(alloc());
 }
-VisibleFunctionTableDescriptor *VisibleFunctionTableDescriptor::visibleFunctionTableDescriptor() {
-  return pewter::foundation::autoreleased(alloc());
-}
-
-ResourceID VisibleFunctionTable::gpuResourceID() const {
-  return unmade<ResourceID>("VisibleFunctionTable::gpuResourceID");
-}
-void VisibleFunctionTable::setFunction(const FunctionHandle *, NS::UInteger) {
-  unmade<int>("VisibleFunctionTable::setFunction");
-}
-void VisibleFunctionTable::setFunctions(const FunctionHandle *const[], NS::Range) {
-  unmade<int>("VisibleFunctionTable::setFunctions");
-}
-
-Device *FunctionHandle::device() const { return unmade<Device *>("FunctionHandle::device"); }
-FunctionType FunctionHandle::functionType() const {
-  return unmade<FunctionType>("FunctionHandle::functionType");
-}
-ResourceID FunctionHandle::gpuResourceID() const {
-  return unmade<ResourceID>("FunctionHandle::gpuResourceID");
-}
-NS::String *FunctionHandle::name() const { return unmade<NS::String *>("FunctionHandle::name"); }
-
-Device *DynamicLibrary::device() const { return unmade<Device *>("DynamicLibrary::device"); }
-NS::String *DynamicLibrary::installName() const {
-  return unmade<NS::String *>("DynamicLibrary::installName");
-}
-NS::String *DynamicLibrary::label() const { return unmade<NS::String *>("DynamicLibrary::label"); }
-void DynamicLibrary::setLabel(const NS::String *) { unmade<int>("DynamicLibrary::setLabel"); }
-bool DynamicLibrary::serializeToURL(const NS::URL *, NS::Error **) {
-  return unmade<bool>("DynamicLibrary::serializeToURL");
-}
-
-NS::URL *FunctionLogDebugLocation::URL() const {
-  return unmade<NS::URL *>("FunctionLogDebugLocation::URL");
-}
-NS::UInteger FunctionLogDebugLocation::column() const {
-  return unmade<NS::UInteger>("FunctionLogDebugLocation::column");
-}
-NS::UInteger FunctionLogDebugLocation::line() const {
-  return unmade<NS::UInteger>("FunctionLogDebugLocation::line");
-}
-NS::String *FunctionLogDebugLocation::functionName() const {
-  return unmade<NS::String *>("FunctionLogDebugLocation::functionName");
-}
-FunctionLogDebugLocation *FunctionLog::debugLocation() const {
-  return unmade<FunctionLogDebugLocation *>("FunctionLog::debugLocation");
-}
-NS::String *FunctionLog::encoderLabel() const {
-  return unmade<NS::String *>("FunctionLog::encoderLabel");
-}
-Function *FunctionLog::function() const { return unmade<Function *>("FunctionLog::function"); }
-FunctionLogType FunctionLog::type() const { return unmade<FunctionLogType>("FunctionLog::type"); }
-
-Attribute *Attribute::alloc() { return unmade<Attribute *>("Attribute::alloc"); }
-Attribute *Attribute::init() { return this; }
-bool Attribute::active() const { return unmade<bool>("Attribute::active"); }
-bool Attribute::isActive() const { return unmade<bool>("Attribute::isActive"); }
-NS::UInteger Attribute::attributeIndex() const {
-  return unmade<NS::UInteger>("Attribute::attributeIndex");
-}
-DataType Attribute::attributeType() const { return unmade<DataType>("Attribute::attributeType"); }
-NS::String *Attribute::name() const { return unmade<NS::String *>("Attribute::name"); }
 
 } // namespace MTL

@@ -68,7 +68,9 @@ void returnAtTraps(Function &entry) {
           call && call->getIntrinsicID() == Intrinsic::trap) {
         call->eraseFromParent();
         end->eraseFromParent();
-        ReturnInst::Create(entry.getContext(), &block);
+        Type *type = entry.getReturnType();
+        ReturnInst::Create(entry.getContext(),
+                           type->isVoidTy() ? nullptr : Constant::getNullValue(type), &block);
       }
 }
 

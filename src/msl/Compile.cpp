@@ -37,6 +37,7 @@ Result<compiler::LibraryImage> compileHere(const compiler::SourceRequest &reques
     const size_t before = repairs.size();
     repairs.conditionals.insert(diagnostics.repairs().conditionals.begin(),
                                 diagnostics.repairs().conditionals.end());
+    repairs.texts |= diagnostics.repairs().texts;
     repairs.casts.insert(diagnostics.repairs().casts.begin(), diagnostics.repairs().casts.end());
     if (!output && repairs.size() == before)
       break;

@@ -16,11 +16,19 @@ using namespace llvm;
 
 namespace {
 
-/// The global variables that a function's instructions use, also inside constant expressions.
+/// The global variables that a function's instructions use, also inside constant expressions and in the
+/// functions whose address they take.
 void collectGlobals(const Constant *constant, std::set<GlobalVariable *> &found,
                     std::set<const Constant *> &seen) {
   if (isa<ConstantData>(constant) || !seen.insert(constant).second)
     return;
+  if (const auto *function = dyn_cast<Function>(constant)) {
+    for (const Instruction &instruction : instructions(*function))
+      for (const Use &operand : instruction.operands())
+        if (const auto *used = dyn_cast<Constant>(operand))
+          collectGlobals(used, found, seen);
+    return;
+  }
   if (auto *global = dyn_cast<GlobalVariable>(constant)) {
     found.insert(const_cast<GlobalVariable *>(global));
     if (global->hasInitializer())
@@ -36,10 +44,7 @@ void collectGlobals(const Constant *constant, std::set<GlobalVariable *> &found,
 std::set<GlobalVariable *> globalsOf(const Function &function) {
   std::set<GlobalVariable *> found;
   std::set<const Constant *> seen;
-  for (const Instruction &instruction : instructions(function))
-    for (const Use &operand : instruction.operands())
-      if (const auto *constant = dyn_cast<Constant>(operand))
-        collectGlobals(constant, found, seen);
+  collectGlobals(&function, found, seen);
   return found;
 }
 
@@ -54,6 +59,8 @@ public:
                                     function->getName(), target_);
       copy->copyAttributesFrom(function);
       copy->setComdat(nullptr);
+      if (!function->isDeclaration())
+        wanted_.emplace_back(function, copy);
       return copy;
     }
     if (auto *global = dyn_cast<GlobalVariable>(value)) {
@@ -77,6 +84,22 @@ public:
         if (auto *constant = dyn_cast<Constant>(operand); constant && !isa<ConstantData>(constant))
           operand.set(MapValue(constant, map_, kFlags, nullptr, this));
   }
+  /// Gives the functions whose address is taken their bodies.
+  void copyBodies() {
+    while (!wanted_.empty()) {
+      const auto [original, declaration] = wanted_.back();
+      wanted_.pop_back();
+      ValueToValueMapTy local;
+      Function *body = CloneFunction(original, local);
+      body->removeFromParent();
+      target_.getFunctionList().push_back(body);
+      body->takeName(declaration);
+      declaration->replaceAllUsesWith(body);
+      declaration->eraseFromParent();
+      body->setLinkage(GlobalValue::InternalLinkage);
+      remap(*body);
+    }
+  }
   GlobalVariable *copyOf(GlobalVariable *global) {
     return cast<GlobalVariable>(MapValue(global, map_, kFlags, nullptr, this));
   }
@@ -84,6 +107,7 @@ public:
 
 private:
   static constexpr RemapFlags kFlags = RF_None;
+  std::vector<std::pair<Function *, Function *>> wanted_; ///< Original and declaration.
   Module &target_;
   ValueToValueMapTy &map_;
 };
@@ -146,8 +170,10 @@ void listConstant(Module &module, const air::FunctionConstant &constant,
 
 } // namespace
 
-KernelModule extractKernel(Function &entry, const KernelEntry &kernel, const ConstantShape &shape,
-                           const compiler::SourceRequest &request) {
+namespace {
+
+KernelModule extract(Function &entry, const KernelEntry &kernel, const CalleeEntry *callee,
+                     const ConstantShape &shape, const compiler::SourceRequest &request) {
   LLVMContext &context = entry.getContext();
   KernelModule result;
   result.module = std::make_unique<Module>(kernel.reflection.name, context);
@@ -173,6 +199,7 @@ KernelModule extractKernel(Function &entry, const KernelEntry &kernel, const Con
   ValueToValueMapTy map;
   GlobalCopier copier(module, map);
   copier.remap(entry);
+  copier.copyBodies();
   composeInitializer(module, copier, request.fileName, parts);
 
   std::vector<const ConstantGlobals *> constants;
@@ -192,8 +219,25 @@ KernelModule extractKernel(Function &entry, const KernelEntry &kernel, const Con
   metadata.languageVersion = {request.languageVersion >> 16, request.languageVersion & 0xffff, 0};
   metadata.fastMath = request.mathMode != compiler::MathMode::Safe;
   air::ir::writeModuleMetadata(module, metadata);
-  air::ir::writeKernel(entry, kernel.reflection, gates);
+  if (callee)
+    air::ir::writeCallee(entry, callee->symbol, callee->signature);
+  else
+    air::ir::writeKernel(entry, kernel.reflection, gates);
   return result;
+}
+
+} // namespace
+
+KernelModule extractKernel(Function &entry, const KernelEntry &kernel, const ConstantShape &shape,
+                           const compiler::SourceRequest &request) {
+  return extract(entry, kernel, nullptr, shape, request);
+}
+
+KernelModule extractCallee(Function &function, const CalleeEntry &callee, const ConstantShape &shape,
+                           const compiler::SourceRequest &request) {
+  KernelEntry named;
+  named.reflection.name = callee.name;
+  return extract(function, named, &callee, shape, request);
 }
 
 } // namespace pewter::msl

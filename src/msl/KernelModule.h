@@ -17,5 +17,8 @@ struct KernelModule {
 
 KernelModule extractKernel(llvm::Function &entry, const KernelEntry &kernel,
                            const ConstantShape &shape, const compiler::SourceRequest &request);
+/// The same for a function that other modules call.
+KernelModule extractCallee(llvm::Function &function, const CalleeEntry &callee,
+                           const ConstantShape &shape, const compiler::SourceRequest &request);
 
 } // namespace pewter::msl

@@ -20,6 +20,7 @@
 #include "msl/Logs.h"
 #include "msl/Textures.h"
 #include "msl/frontend/AirTarget.h"
+#include <cstdlib>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/InstIterator.h>
@@ -33,6 +34,7 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Scalar/TailRecursionElimination.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 namespace pewter::msl {
 
@@ -89,6 +91,23 @@ void shapeThreadgroupVariables(Module &module) {
     global.setLinkage(GlobalValue::InternalLinkage);
     global.setComdat(nullptr);
     global.setConstant(false);
+  }
+}
+
+/// Constants of the program that lie in no space of Metal's, such as `const float table[4]`.
+void moveConstants(Module &module) {
+  constexpr unsigned kConstantSpace = 2;
+  for (GlobalVariable &global : make_early_inc_range(module.globals())) {
+    if (global.getAddressSpace() != 0 || !global.isConstant() || !global.hasInitializer() ||
+        global.getName().starts_with("llvm."))
+      continue;
+    auto *moved = new GlobalVariable(module, global.getValueType(), /*isConstant=*/true,
+                                     GlobalValue::InternalLinkage, global.getInitializer(), "",
+                                     &global, GlobalValue::NotThreadLocal, kConstantSpace);
+    moved->setAlignment(global.getAlign());
+    moved->takeName(&global);
+    global.replaceAllUsesWith(ConstantExpr::getAddrSpaceCast(moved, global.getType()));
+    global.eraseFromParent();
   }
 }
 
@@ -216,12 +235,95 @@ private:
   FunctionPassManager tailCalls_, helpers_, cleaning_;
 };
 
-const Function *calledHelper(const Function &function) {
+std::vector<CallBase *> callsOfHelpers(Function &function) {
+  std::vector<CallBase *> calls;
+  for (Instruction &instruction : instructions(function))
+    if (auto *call = dyn_cast<CallBase>(&instruction))
+      if (const Function *callee = call->getCalledFunction(); callee && !callee->isDeclaration())
+        calls.push_back(call);
+  return calls;
+}
+
+/// How messages name a function of the program.
+std::string spokenName(const Function &function) {
+  const std::string symbol = function.getName().str();
+  if (symbol.find("$_") != std::string::npos) // Which the demangler does not read everywhere.
+    return "a lambda";
+  ItaniumPartialDemangler parts;
+  if (parts.partialDemangle(symbol.c_str()))
+    return fmt::format("'{}'", symbol);
+  char *buffer = parts.getFunctionName(nullptr, nullptr);
+  const std::string name = buffer ? buffer : symbol;
+  std::free(buffer);
+  if (name.find("'lambda") != std::string::npos)
+    return "a lambda";
+  return fmt::format("'{}'", name);
+}
+
+bool reachesItself(Function &function) {
+  DenseSet<Function *> met;
+  std::vector<Function *> work{&function};
+  while (!work.empty()) {
+    Function *next = work.back();
+    work.pop_back();
+    for (const CallBase *call : callsOfHelpers(*next)) {
+      if (call->getCalledFunction() == &function)
+        return true;
+      if (met.insert(call->getCalledFunction()).second)
+        work.push_back(call->getCalledFunction());
+    }
+  }
+  return false;
+}
+
+/// Whether linking may find a function that is only declared; else what to say.
+Result<void> checkUndefined(const Function &function, const KernelTable &table,
+                            const compiler::SourceRequest &request) {
+  const std::string symbol = function.getName().str();
+  if (request.allowUndefined || std::ranges::binary_search(request.linkedSymbols, symbol))
+    return {};
+  const auto known = table.undefined.find(symbol);
+  if (known != table.undefined.end() && known->second.isExternal)
+    return {};
+  if (known != table.undefined.end() && !known->second.diagnostic.empty())
+    return fail(ErrorKind::Compile, "{}", known->second.diagnostic);
+  return fail(ErrorKind::Compile, "error: function {} is used but not defined\n",
+              spokenName(function));
+}
+
+Result<void> checkUndefinedIn(const Function &function, const KernelTable &table,
+                              const compiler::SourceRequest &request) {
   for (const Instruction &instruction : instructions(function))
-    if (const auto *call = dyn_cast<CallBase>(&instruction))
-      if (const Function *callee = call->getCalledFunction(); !callee || !callee->isDeclaration())
-        return callee ? callee : &function;
-  return nullptr;
+    for (const Use &operand : instruction.operands())
+      if (const auto *callee = dyn_cast<Function>(operand);
+          callee && callee->isDeclaration() && !callee->isIntrinsic() &&
+          !callee->getName().starts_with("air."))
+        PEWTER_TRY_VOID(checkUndefined(*callee, table, request));
+  return {};
+}
+
+/// Inlines what turned out to be a direct call only when a function pointer became a constant; `what` is how
+/// messages name the function.
+Result<void> settleCalls(Function &function, const std::string &what, Passes &passes) {
+  for (;;) {
+    passes.clean(function);
+    const std::vector<CallBase *> calls = callsOfHelpers(function);
+    if (calls.empty())
+      return {};
+    for (CallBase *call : calls) {
+      Function &callee = *call->getCalledFunction();
+      if (reachesItself(callee))
+        return fail(ErrorKind::Compile,
+                    "error: {} calls {}, which calls itself; Metal does not allow recursion\n", what,
+                    spokenName(callee));
+      InlineFunctionInfo info;
+      if (!InlineFunction(*call, info, /*MergeAttributes=*/true, /*CalleeAAR=*/nullptr,
+                          /*InsertLifetime=*/false)
+               .isSuccess())
+        return fail(ErrorKind::Compile, "error: {} calls {}, which cannot be inlined\n", what,
+                    spokenName(callee));
+    }
+  }
 }
 
 /// What a kernel calls that only a fragment function can; "" for nothing.
@@ -274,6 +376,7 @@ Result<std::vector<LoweredFunction>> lower(std::unique_ptr<Module> module, Kerne
   ConstantShape shape = shapeConstants(*module, table);
   dropGuards(*module);
   shapeThreadgroupVariables(*module);
+  moveConstants(*module);
   saturateConversions(*module);
   relaxConvergence(*module);
 
@@ -290,6 +393,13 @@ Result<std::vector<LoweredFunction>> lower(std::unique_ptr<Module> module, Kerne
   Passes passes;
   passes.loopTailCalls(*module);
   std::vector<Function *> roots = entries;
+  std::vector<Function *> callees;
+  for (const CalleeEntry &callee : table.callees)
+    callees.push_back(module->getFunction(callee.symbol));
+  roots.insert(roots.end(), callees.begin(), callees.end());
+  for (Function &function : *module)
+    if (!function.isDeclaration() && function.hasAddressTaken())
+      roots.push_back(&function);
   for (const StaticInitializer &initializer : shape.initializers)
     roots.push_back(initializer.function);
   PEWTER_TRY_VOID(
@@ -301,13 +411,10 @@ Result<std::vector<LoweredFunction>> lower(std::unique_ptr<Module> module, Kerne
   std::vector<LoweredFunction> lowered;
   for (size_t i = 0; i < entries.size(); ++i) {
     const KernelEntry &kernel = table.kernels[i];
-    if (const Function *helper = calledHelper(*entries[i]))
-      return fail(ErrorKind::Compile,
-                  "error: kernel '{}' calls a function through a pointer or recursively ({}), which "
-                  "Metal does not allow\n",
-                  kernel.reflection.name, demangle(helper->getName().str()));
     returnAtTraps(*entries[i]);
-    passes.clean(*entries[i]);
+    PEWTER_TRY_VOID(
+        settleCalls(*entries[i], fmt::format("kernel '{}'", kernel.reflection.name), passes));
+    PEWTER_TRY_VOID(checkUndefinedIn(*entries[i], table, request));
     if (const StringRef name = fragmentCall(*entries[i]); !name.empty())
       return fail(ErrorKind::Compile,
                   "error: kernel '{}' calls '{}', which only fragment functions can\n",
@@ -322,6 +429,36 @@ Result<std::vector<LoweredFunction>> lower(std::unique_ptr<Module> module, Kerne
                   kernel.reflection.name, broken);
     LoweredFunction result{kernel.reflection, bitcodeOf(*made.module),
                            air::MetallibFunctionKind::Kernel};
+    result.reflection.constants = std::move(made.constants);
+    lowered.push_back(std::move(result));
+  }
+  for (size_t i = 0; i < callees.size(); ++i) {
+    const CalleeEntry &callee = table.callees[i];
+    const auto kind = callee.isExport ? air::MetallibFunctionKind::Unqualified
+                                      : air::MetallibFunctionKind::Visible;
+    returnAtTraps(*callees[i]);
+    PEWTER_TRY_VOID(settleCalls(*callees[i], fmt::format("function '{}'", callee.name), passes));
+    PEWTER_TRY_VOID(checkUndefinedIn(*callees[i], table, request));
+    if (!fragmentCall(*callees[i]).empty()) {
+      lowered.push_back(bodiless({callee.name, kind}, module->getContext()));
+      continue;
+    }
+    PEWTER_TRY_VOID(shapeLogs(*callees[i], request.enableLogging));
+    // A copy: others may take the address of the function.
+    ValueToValueMapTy map;
+    Function *copy = CloneFunction(callees[i], map);
+    copy->setName(callee.name + ".copy");
+    copy->setLinkage(GlobalValue::ExternalLinkage);
+    KernelModule made = extractCallee(*copy, callee, shape, request);
+    copy->setName(callee.name);
+    makeSamplerStates(*made.module);
+    std::string broken;
+    raw_string_ostream stream(broken);
+    if (verifyModule(*made.module, &stream))
+      return fail(ErrorKind::Internal, "Function \"{}\" is not valid LLVM IR: {}", callee.name,
+                  broken);
+    LoweredFunction result{{}, bitcodeOf(*made.module), kind};
+    result.reflection.name = callee.name;
     result.reflection.constants = std::move(made.constants);
     lowered.push_back(std::move(result));
   }

@@ -10,6 +10,10 @@ Result<Bytes> packLibrary(const std::vector<LoweredFunction> &functions,
                           const compiler::SourceRequest &request) {
   air::Metallib library;
   library.madeByPewter = true;
+  if (request.isDynamic) {
+    library.fileType = air::MetallibFileType::Dynamic;
+    library.installName = request.installName;
+  }
   for (const LoweredFunction &lowered : functions) {
     air::MetallibFunction function;
     function.name = lowered.reflection.name;

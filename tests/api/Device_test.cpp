@@ -30,7 +30,8 @@ TEST_P(DeviceApi, AnswersFamiliesByComputeFeatures) {
   EXPECT_TRUE(device->supportsFamily(MTL::GPUFamilyCommon3));
   EXPECT_FALSE(device->supportsFamily(MTL::GPUFamilyMetal4));
   EXPECT_FALSE(device->supportsRaytracing());
-  EXPECT_FALSE(device->supportsFunctionPointers());
+  EXPECT_TRUE(device->supportsFunctionPointers());
+  EXPECT_TRUE(device->supportsDynamicLibraries());
 }
 
 TEST_P(DeviceApi, CountsAllocatedBytes) {

@@ -121,8 +121,9 @@ TEST_P(KernelLogApi, OptionsHaveTheirEffect) {
   ASSERT_TRUE(state) << text(error);
   EXPECT_EQ(state->maxTotalThreadsPerThreadgroup(), 64u);
   options->setAllowReferencingUndefinedSymbols(true);
-  EXPECT_EQ(device->newLibrary(string(kSource), options.get(), &error), nullptr);
-  EXPECT_THAT(text(error), HasSubstr("allowReferencingUndefinedSymbols"));
+  // It refuses nothing that is complete; DynamicLibrary_test.cpp has what it lets through.
+  library = NS::TransferPtr(device->newLibrary(string(kSource), options.get(), &error));
+  EXPECT_TRUE(library) << text(error);
 }
 
 } // namespace

@@ -117,7 +117,7 @@ int run() {
   llvm::StandardInstrumentations instrumentations(context, /*DebugLogging=*/false, verifiesEach);
   air::ir::AnalysisManagers analyses(&callbacks);
   instrumentations.registerCallbacks(callbacks, &analyses.modules);
-  air::ir::registerPasses(analyses.builder, {kernelName, *values});
+  air::ir::registerPasses(analyses.builder, {kernelName, *values, {}, 1});
   llvm::ModulePassManager passes;
   if (auto error = analyses.builder.parsePassPipeline(passes, passNames))
     return problem(llvm::toString(std::move(error)));

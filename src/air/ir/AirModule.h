@@ -20,6 +20,7 @@ inline constexpr const char *kDataLayout =
     "v512:512:512-v1024:1024:1024-n8:16:32";
 
 inline constexpr const char *kKernelList = "air.kernel";
+inline constexpr const char *kCalleeList = "air.visible"; ///< {function, symbol, signature}
 inline constexpr const char *kConstantList = "air.function_constants";
 inline constexpr const char *kConstantSection = "air.fc_initializer";
 

@@ -27,7 +27,9 @@ Result<void> checkArguments(const KernelReflection &reflection) {
 } // namespace
 
 Result<CanonicalKernel> canonicalize(std::unique_ptr<Module> module, const std::string &function,
-                                     std::span<const compiler::ConstantValue> constants) {
+                                     std::span<const compiler::ConstantValue> constants,
+                                     std::span<const compiler::LinkedFunction> linkedFunctions,
+                                     unsigned maxCallStackDepth) {
   PEWTER_TRY(std::vector<KernelMetadata> kernels, readKernels(*module));
   const auto chosen = std::ranges::find(
       kernels, function, [](const KernelMetadata &kernel) { return kernel.reflection.name; });
@@ -47,7 +49,10 @@ Result<CanonicalKernel> canonicalize(std::unique_ptr<Module> module, const std::
   kernel.reflection.constants = constantsOf(*chosen, placeholders, kernels.size() == 1);
 
   ErrorCollector errors(module->getContext());
-  CanonicalizeOptions options{function, {constants.begin(), constants.end()}};
+  CanonicalizeOptions options{function,
+                              {constants.begin(), constants.end()},
+                              {linkedFunctions.begin(), linkedFunctions.end()},
+                              maxCallStackDepth};
   {
     AnalysisManagers analyses;
     ModulePassManager import;

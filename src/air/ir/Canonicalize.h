@@ -54,7 +54,9 @@ Result<std::vector<KernelReflection>> reflectKernels(const llvm::Module &module)
 /// intrinsic, recursion, an initialiser that cannot be evaluated.
 Result<CanonicalKernel> canonicalize(std::unique_ptr<llvm::Module> module,
                                      const std::string &function,
-                                     std::span<const compiler::ConstantValue> constants);
+                                     std::span<const compiler::ConstantValue> constants,
+                                     std::span<const compiler::LinkedFunction> linkedFunctions = {},
+                                     unsigned maxCallStackDepth = 1);
 
 /// The first way in which the kernel is not canonical, or nothing.
 Result<void> verifyCanonical(const CanonicalKernel &kernel);

@@ -6,6 +6,7 @@
 #include "air/ir/AirCalls.h"
 #include "air/ir/AirModule.h"
 #include "air/ir/PassError.h"
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -30,13 +31,16 @@ public:
       if (auto *base = dyn_cast<CallBase>(&instruction)) {
         auto *call = dyn_cast<CallInst>(base);
         Function *callee = base->getCalledFunction();
+        if (call && !callee && !call->isInlineAsm())
+          continue; // For dispatch-calls.
         if (!call || !callee || callee->getFunctionType() != base->getFunctionType())
-          return problem(function, "makes an indirect call, which Metal does not have");
+          return problem(function, "calls a function with operands of other types than it takes");
         if (!callee->isDeclaration())
           calls.push_back(call);
         else if (!callee->isIntrinsic() && classify(*callee) == AirCall::None)
           return problem(function,
-                         "calls the undefined function \"" + callee->getName().str() + "\"");
+                         "calls the undefined function \"" + demangle(callee->getName().str()) +
+                             "\"");
       }
     for (CallInst *call : calls) {
       Function &callee = *call->getCalledFunction();
@@ -61,6 +65,8 @@ public:
     return true;
   }
 
+  bool isFlat(const Function &function) const { return state_.contains(&function); }
+
 private:
   bool problem(const Function &function, const std::string &what) {
     report(context_, ErrorKind::Unsupported, "Function \"{}\" {}.", function.getName().str(), what);
@@ -77,7 +83,9 @@ private:
 PreservedAnalyses InlineHelpersPass::run(Module &module, ModuleAnalysisManager &) {
   Inliner inliner(module.getContext());
   for (Function &function : module)
-    if (!function.isDeclaration() && !function.hasLocalLinkage() && !inliner.flatten(function))
+    if (!function.isDeclaration() &&
+        (!function.hasLocalLinkage() || function.hasAddressTaken()) && !inliner.isFlat(function) &&
+        !inliner.flatten(function))
       return PreservedAnalyses::none();
   for (Function &function : make_early_inc_range(module))
     if (!function.isDeclaration() && function.hasLocalLinkage()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // InlineHelpers: inlines every call of a defined function, whatever its size: barriers sit inside
-// helpers, and a back-end forms its regions in one function. Recursion, indirect calls and calls of
-// undefined functions that are neither `air.*` nor LLVM's are errors. Runs after specialisation, so
+// helpers, and a back-end forms its regions in one function. Recursion and calls of undefined functions
+// that are neither `air.*` nor LLVM's are errors; calls through pointers are left to dispatch-calls. Runs after specialisation, so
 // that code which the constants switched off is not copied.
 #pragma once
 #include <llvm/IR/PassManager.h>

@@ -34,7 +34,7 @@ StringRef textValueOf(const MDNode &node, StringRef key, unsigned from) {
   return {};
 }
 
-void readMembers(const MDNode &node, std::vector<StructMember> &members) {
+void readMembers(const MDNode &node, std::vector<StructMember> &members, unsigned depth = 0) {
   for (unsigned i = 0; i + 4 < node.getNumOperands();) {
     StructMember member;
     const auto offset = integerAt(node, i), size = integerAt(node, i + 1),
@@ -48,8 +48,14 @@ void readMembers(const MDNode &node, std::vector<StructMember> &members) {
     member.name = stringAt(node, i + 4).str();
     i += 5;
     if (stringAt(node, i) == "air.indirect_argument") {
-      if (const MDNode *nested = nodeAt(node, i + 1))
+      if (const MDNode *nested = nodeAt(node, i + 1)) {
         member.argumentIndex = valueOf(*nested, "air.location_index", 0).value_or(0);
+        member.pointeeSize = valueOf(*nested, "air.arg_type_size", 0).value_or(0);
+        const unsigned at = positionOf(*nested, "air.struct_type_info", 0);
+        if (const MDNode *inner = at ? nodeAt(*nested, at + 1) : nullptr;
+            inner && depth < kDeepestMember)
+          readMembers(*inner, member.members, depth + 1);
+      }
       i += 2;
     }
     members.push_back(std::move(member));
@@ -129,7 +135,7 @@ Result<Argument> readArgument(const MDNode &node, const Function &function,
   argument.name = textValueOf(node, "air.arg_name", at + 1).str();
   argument.used = positionOf(node, "air.arg_unused", at + 1) == 0;
 
-  if (kind == "air.buffer" || kind == "air.indirect_buffer") {
+  if (kind == "air.buffer" || kind == "air.indirect_buffer" || kind == kFunctionTable) {
     PEWTER_TRY_VOID(readPointer(node, at + 1, function, argument));
     argument.isArgumentBuffer = kind == "air.indirect_buffer";
     argument.kind = argument.addressSpace == AddressSpace::Threadgroup
@@ -218,6 +224,21 @@ Result<std::vector<KernelMetadata>> readKernels(const Module &module) {
       kernels.push_back(std::move(kernel));
     }
   return kernels;
+}
+
+std::vector<CalleeMetadata> readCallees(const Module &module) {
+  std::vector<CalleeMetadata> callees;
+  if (const NamedMDNode *list = module.getNamedMetadata(kCalleeList))
+    for (const MDNode *node : list->operands()) {
+      auto *function = globalAt<Function>(*node, 0);
+      if (!function || function->isDeclaration())
+        continue;
+      StringRef symbol = stringAt(*node, 1);
+      if (symbol.empty())
+        symbol = function->getName();
+      callees.push_back({function, symbol.str(), stringAt(*node, 2).str()});
+    }
+  return callees;
 }
 
 void readFeatures(const Function &kernel, KernelReflection &reflection) {

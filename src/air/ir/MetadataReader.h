@@ -32,6 +32,14 @@ Result<std::vector<KernelMetadata>> readKernels(const llvm::Module &module);
 /// One kernel node.
 Result<KernelMetadata> readKernel(llvm::MDNode &node);
 
+/// A function for other modules to call: of `!air.visible`.
+struct CalleeMetadata {
+  llvm::Function *function = nullptr;
+  std::string symbol;    ///< As callers know it; the function's own name where nothing is said.
+  std::string signature; ///< "" where nothing is said.
+};
+std::vector<CalleeMetadata> readCallees(const llvm::Module &module);
+
 /// Counts barriers, SIMD-group operations and threadgroup variables in what `kernel` can reach.
 void readFeatures(const llvm::Function &kernel, KernelReflection &reflection);
 

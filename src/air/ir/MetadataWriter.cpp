@@ -56,24 +56,27 @@ StringRef textOf(Access access) {
   return "air.read_write";
 }
 
-MDNode *membersNode(LLVMContext &context, const Argument &argument) {
+MDNode *membersNode(LLVMContext &context, const std::vector<StructMember> &list,
+                    bool isArgumentBuffer) {
   NodeBuilder members(context);
-  for (const StructMember &member : argument.members) {
+  for (const StructMember &member : list) {
     members.integer(member.offset).integer(member.size).integer(member.arrayLength);
     members.text(member.typeName).text(member.name);
-    if (argument.isArgumentBuffer)
-      members.text("air.indirect_argument")
-          .node(NodeBuilder(context)
-                    .integer(member.argumentIndex)
-                    .text("air.indirect_constant")
-                    .text("air.location_index")
-                    .integer(member.argumentIndex)
-                    .integer(1)
-                    .text("air.arg_type_name")
-                    .text(member.typeName)
-                    .text("air.arg_name")
-                    .text(member.name)
-                    .get());
+    if (!isArgumentBuffer)
+      continue;
+    NodeBuilder details(context);
+    details.integer(member.argumentIndex)
+        .text("air.indirect_constant")
+        .text("air.location_index")
+        .integer(member.argumentIndex)
+        .integer(1);
+    if (!member.members.empty())
+      details.text("air.struct_type_info")
+          .node(membersNode(context, member.members, true))
+          .text("air.arg_type_size")
+          .integer(member.pointeeSize);
+    details.text("air.arg_type_name").text(member.typeName).text("air.arg_name").text(member.name);
+    members.text("air.indirect_argument").node(details.get());
   }
   return members.get();
 }
@@ -91,14 +94,17 @@ MDNode *argumentNode(LLVMContext &context, const Argument &argument, const Writt
   switch (argument.kind) {
   case ArgumentKind::Buffer:
   case ArgumentKind::ThreadgroupMemory:
-    node.text(argument.isArgumentBuffer ? "air.indirect_buffer" : "air.buffer");
+    node.text(argument.isArgumentBuffer                     ? "air.indirect_buffer"
+              : argument.metadataKind == air::kFunctionTable ? air::kFunctionTable
+                                                             : "air.buffer");
     if (argument.boundSize)
       node.text("air.buffer_size").integer(argument.boundSize);
     node.text("air.location_index").integer(argument.slot).integer(argument.arrayLength);
     node.text(textOf(argument.access));
     node.text("air.address_space").integer(static_cast<uint32_t>(argument.addressSpace));
     if (!argument.members.empty())
-      node.text("air.struct_type_info").node(membersNode(context, argument));
+      node.text("air.struct_type_info").node(
+          membersNode(context, argument.members, argument.isArgumentBuffer));
     if (argument.dataSize)
       node.text("air.arg_type_size")
           .integer(argument.dataSize)
@@ -236,6 +242,16 @@ void writeKernel(Function &function, const KernelReflection &reflection,
                     .integer(reflection.maxTotalThreadsPerThreadgroup)
                     .get());
   module.getOrInsertNamedMetadata(kKernelList)->addOperand(kernel.get());
+}
+
+void writeCallee(Function &function, StringRef symbol, StringRef signature) {
+  Module &module = *function.getParent();
+  module.getOrInsertNamedMetadata(kCalleeList)
+      ->addOperand(NodeBuilder(module.getContext())
+                       .global(&function)
+                       .text(symbol)
+                       .text(signature)
+                       .get());
 }
 
 GlobalVariable *createPlaceholder(Module &module, const FunctionConstant &constant, Type *type) {

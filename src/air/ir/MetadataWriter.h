@@ -55,6 +55,9 @@ void writeKernel(llvm::Function &function, const KernelReflection &reflection,
 /// The placeholder of a function constant: the global in section "air.fc_initializer" that a
 /// pipeline fills, and its entry in `!air.function_constants`. Initialisers load it; kernels read a
 /// copy.
+/// Lists a function that other modules call: by its symbol, or through a table.
+void writeCallee(llvm::Function &function, llvm::StringRef symbol, llvm::StringRef signature);
+
 llvm::GlobalVariable *createPlaceholder(llvm::Module &module, const FunctionConstant &constant,
                                         llvm::Type *type);
 

@@ -38,13 +38,14 @@ KernelReflection everything() {
   Argument reference = buffer(0, 0, AddressSpace::Constant);
   reference.access = Access::Read;
   reference.boundSize = reference.dataSize = 112;
-  reference.members = {{"n", "int", 4, 4, 0, 0}, {"table", "float", 8, 4, 16, 0}};
+  reference.members = {{"n", "int", 4, 4, 0, 0, {}, 0}, {"table", "float", 8, 4, 16, 0, {}, 0}};
   add(reference);
   add(buffer(0, 1, AddressSpace::Device));
   Argument indirect = buffer(0, 2, AddressSpace::Device);
   indirect.isArgumentBuffer = true;
   indirect.metadataKind = "air.indirect_buffer";
-  indirect.members = {{"data", "float*", 0, 8, 0, 3}};
+  indirect.members = {{"data", "float*", 0, 8, 0, 3, {}, 0},
+                      {"inner", "constant Inner*", 8, 8, 0, 4, {{"x", "float", 0, 4, 0, 5, {}, 0}}, 16}};
   add(indirect);
   Argument untyped = buffer(0, 3, AddressSpace::Device);
   untyped.dataSize = untyped.dataAlignment = 0;

@@ -3,12 +3,14 @@
 // partial redundancy elimination and loop unswitching copy code to both sides of a divergent
 // branch, and a value that all lanes shared becomes a phi that no analysis recognises as shared.
 #include "air/ir/Pipeline.h"
+#include "air/ir/DispatchCalls.h"
 #include "air/ir/ExpandMemory.h"
 #include "air/ir/ExpandOverflow.h"
 #include "air/ir/ExtractKernel.h"
 #include "air/ir/FinishControlFlow.h"
 #include "air/ir/GuardArithmetic.h"
 #include "air/ir/InlineHelpers.h"
+#include "air/ir/LinkFunctions.h"
 #include "air/ir/LowerMath.h"
 #include "air/ir/LowerTextures.h"
 #include "air/ir/StripUntrusted.h"
@@ -69,6 +71,8 @@ void addCleanup(FunctionPassManager &passes) {
 
 void addImportPasses(ModulePassManager &passes, const CanonicalizeOptions &options) {
   passes.addPass(ExtractKernelPass({options.kernel}));
+  // Each with its own constants settled; behind this they are functions like the kernel's helpers.
+  passes.addPass(LinkFunctionsPass({options.linkedFunctions}));
   // Before the first pass that could believe a promise.
   passes.addPass(StripUntrustedPass());
   passes.addPass(SpecializeConstantsPass({options.constants}));
@@ -84,6 +88,8 @@ void addImportPasses(ModulePassManager &passes, const CanonicalizeOptions &optio
   // Unknown names are errors only where they survived; the library's bodies are inlined with the rest.
   passes.addPass(LowerMathPass());
   passes.addPass(InlineHelpersPass());
+  // On flat functions: each choice among them is made once.
+  passes.addPass(DispatchCallsPass({options.maxCallStackDepth}));
   // Once a call's texture can be seen to be an argument; the simplifier folds what follows from that.
   passes.addPass(LowerTexturesPass());
 }

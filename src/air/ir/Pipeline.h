@@ -10,6 +10,8 @@ namespace pewter::air::ir {
 struct CanonicalizeOptions {
   std::string kernel; ///< "" takes the only one.
   std::vector<compiler::ConstantValue> constants;
+  std::vector<compiler::LinkedFunction> linkedFunctions;
+  unsigned maxCallStackDepth = 1;
 };
 
 /// Extraction, stripping, specialisation and inlining: afterwards the module is one function.

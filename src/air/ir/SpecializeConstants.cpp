@@ -204,6 +204,14 @@ bool runInitializers(Module &module, const KernelMetadata &kernel,
 
 } // namespace
 
+bool specializeConstants(Module &module, const KernelMetadata &function,
+                         const std::vector<compiler::ConstantValue> &values,
+                         FunctionAnalysisManager &analyses) {
+  SmallPtrSet<const Value *, 16> defined;
+  return fillPlaceholders(module, function, values, defined) && foldQueries(module, defined) &&
+         runInitializers(module, function, analyses);
+}
+
 PreservedAnalyses SpecializeConstantsPass::run(Module &module, ModuleAnalysisManager &manager) {
   auto &analyses = manager.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
   auto kernels = readKernels(module);
@@ -218,9 +226,7 @@ PreservedAnalyses SpecializeConstantsPass::run(Module &module, ModuleAnalysisMan
     return PreservedAnalyses::none();
   }
   const KernelMetadata &kernel = kernels->front();
-  SmallPtrSet<const Value *, 16> defined;
-  if (!fillPlaceholders(module, kernel, options_.values, defined) ||
-      !foldQueries(module, defined) || !runInitializers(module, kernel, analyses))
+  if (!specializeConstants(module, kernel, options_.values, analyses))
     return PreservedAnalyses::none();
   for (const ArgumentGate &gate : kernel.gates) {
     llvm::Argument *parameter = kernel.function->getArg(gate.argument);

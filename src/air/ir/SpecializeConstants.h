@@ -6,11 +6,17 @@
 // before anything looks at control flow: with constants filled in, three quarters of many kernels
 // go away.
 #pragma once
+#include "air/ir/MetadataReader.h"
 #include "compiler/Compiler.h"
 #include <llvm/IR/PassManager.h>
 #include <vector>
 
 namespace pewter::air::ir {
+
+/// What the pass does, for a module whose one function may also be no kernel; false after an error.
+bool specializeConstants(llvm::Module &module, const KernelMetadata &function,
+                         const std::vector<compiler::ConstantValue> &values,
+                         llvm::FunctionAnalysisManager &analyses);
 
 struct SpecializeConstantsOptions {
   std::vector<compiler::ConstantValue> values;

@@ -115,11 +115,8 @@ std::string inMslTerms(std::string text) {
 
 void Diagnostics::BeginSourceFile(const LangOptions &, const Preprocessor *) {}
 
-void Diagnostics::emit(DiagnosticsEngine::Level level, const SourceManager *sources,
-                       SourceLocation at, const std::string &message) {
-  const char *word = level >= DiagnosticsEngine::Error     ? "error"
-                     : level == DiagnosticsEngine::Warning ? "warning"
-                                                           : "note";
+std::string Diagnostics::formatted(const char *word, const SourceManager *sources,
+                                   SourceLocation at, const std::string &message) {
   std::string text;
   if (sources && at.isValid()) {
     const SourceLocation place = sources->getFileLoc(at);
@@ -143,7 +140,15 @@ void Diagnostics::emit(DiagnosticsEngine::Level level, const SourceManager *sour
   }
   if (text.empty())
     text = fmt::format("{}: {}\n", word, message);
-  entries_.push_back({level, std::move(text)});
+  return text;
+}
+
+void Diagnostics::emit(DiagnosticsEngine::Level level, const SourceManager *sources,
+                       SourceLocation at, const std::string &message) {
+  const char *word = level >= DiagnosticsEngine::Error     ? "error"
+                     : level == DiagnosticsEngine::Warning ? "warning"
+                                                           : "note";
+  entries_.push_back({level, formatted(word, sources, at, message)});
   if (level >= DiagnosticsEngine::Error)
     ++errors_;
 }
@@ -167,6 +172,9 @@ void Diagnostics::HandleDiagnostic(DiagnosticsEngine::Level level, const Diagnos
   llvm::SmallString<256> formatted;
   diagnostic.FormatDiagnostic(formatted);
   const std::string message = inMslTerms(formatted.str().str());
+  // A literal that is wanted in constant memory; notes say so of functions that were not viable.
+  repairs_.texts |= (level == DiagnosticsEngine::Note || level >= DiagnosticsEngine::Error) &&
+                    message.find("'const char[") != std::string::npos;
 
   if (level == DiagnosticsEngine::Note) {
     endlessConstants_ += diagnostic.getID() == diag::note_constexpr_step_limit_exceeded;

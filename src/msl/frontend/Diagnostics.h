@@ -26,6 +26,10 @@ public:
   void addWarning(const clang::SourceManager &sources, clang::SourceLocation at,
                   const std::string &message);
 
+  /// A message of `word` (error, warning, note) with its place, the line and a caret.
+  static std::string formatted(const char *word, const clang::SourceManager *sources,
+                               clang::SourceLocation at, const std::string &message);
+
   unsigned errors() const { return errors_; }
   /// Evaluations of constants that took all the steps they may, each seconds of work: the rest of the
   /// program is not worth it.

@@ -70,6 +70,8 @@ private:
       readArray(parameter, type, argument);
     else if (isSampler(type))
       argument.kind = ArgumentKind::Sampler;
+    else if (name == "visible_function_table")
+      readFunctionTable(argument);
     else
       readValue(parameter, argument);
     if (argument.kind == ArgumentKind::Texture || argument.kind == ArgumentKind::Sampler)
@@ -81,9 +83,12 @@ private:
     entry_.reflection.arguments.push_back(std::move(argument));
   }
 
-  static bool isSampler(QualType type) {
-    const CXXRecordDecl *record = type->getAsCXXRecordDecl();
-    return record && record->getName() == "sampler" && record->getDeclContext()->isNamespace();
+  /// A table is bound like a buffer: its count, and a word for each entry.
+  static void readFunctionTable(air::Argument &argument) {
+    argument.kind = ArgumentKind::Buffer;
+    argument.addressSpace = air::AddressSpace::Constant;
+    argument.access = air::Access::Read;
+    argument.metadataKind = air::kFunctionTable;
   }
 
   void readPointer(const ParmVarDecl &parameter, QualType pointee, air::Argument &argument) {
@@ -114,22 +119,6 @@ private:
       if (argument.isArgumentBuffer)
         argument.metadataKind = "air.indirect_buffer";
     }
-  }
-
-  /// A struct is an argument buffer when a member has an [[id]] or is a resource.
-  static bool isArgumentBuffer(QualType pointee) {
-    const CXXRecordDecl *record = pointee->getAsCXXRecordDecl();
-    if (!record || !record->hasDefinition() || !metalTemplateName(pointee).empty())
-      return false;
-    for (const FieldDecl *field : record->fields()) {
-      const llvm::StringRef name = metalTemplateName(field->getType());
-      if (findAnnotation(field, "id") || name.starts_with("texture") || name.starts_with("depth"))
-        return true;
-      if (field->getType()->isPointerType() &&
-          field->getType()->getPointeeType().getAddressSpace() != LangAS::Default)
-        return true;
-    }
-    return false;
   }
 
   void readTexture(QualType type, air::Argument &argument) {

@@ -11,6 +11,7 @@
 #include <clang/AST/GlobalDecl.h>
 #include <clang/AST/RecursiveASTVisitor.h>
 #include <fmt/format.h>
+#include <llvm/IR/Module.h>
 #include <map>
 
 namespace pewter::msl {
@@ -23,6 +24,7 @@ struct Found {
   std::vector<FunctionDecl *> kernels;
   std::vector<VarDecl *> constants;
   std::vector<FunctionDecl *> graphics;
+  std::vector<FunctionDecl *> visible, exported;
 };
 
 class Finder : public RecursiveASTVisitor<Finder> {
@@ -37,9 +39,16 @@ public:
       return true;
     if (findAnnotation(function, "kernel"))
       found_.kernels.push_back(function);
+    bool isEntry = findAnnotation(function, "kernel");
     for (const char *stage : {"vertex", "fragment", "mesh", "object"})
-      if (findAnnotation(function, stage))
+      if (findAnnotation(function, stage)) {
         found_.graphics.push_back(function);
+        isEntry = true;
+      }
+    if (isVisible(function))
+      found_.visible.push_back(function);
+    if (!isEntry && function->isExternallyVisible() && !isa<CXXMethodDecl>(function))
+      found_.exported.push_back(function);
     return true;
   }
   bool VisitVarDecl(VarDecl *variable) {
@@ -49,6 +58,13 @@ public:
   }
 
 private:
+  static bool isVisible(const FunctionDecl *function) {
+    for (const Decl *declaration : function->redecls())
+      if (findAnnotation(declaration, "visible"))
+        return true;
+    return false;
+  }
+
   Found &found_;
 };
 
@@ -144,10 +160,46 @@ void readConstants(ASTContext &context, const Found &found, CodeGenerator &gener
   }
 }
 
+void readCallees(ASTContext &context, const Found &found, bool exportsFunctions,
+                 CodeGenerator &generator, Diagnostics &diagnostics,
+                 std::map<std::string, const FunctionDecl *> &byName, KernelTable &table) {
+  std::set<const FunctionDecl *> seen;
+  for (const FunctionDecl *function : found.visible) {
+    if (!seen.insert(function->getCanonicalDecl()).second)
+      continue;
+    const std::string symbol = generator.GetMangledName(GlobalDecl(function)).str();
+    // A template's instance that nobody asked for has no code.
+    if (!generator.GetModule()->getFunction(symbol))
+      continue;
+    for (const std::string &name : hostNames(function)) {
+      if (!byName.emplace(name, function).second) {
+        diagnostics.addError(&context.getSourceManager(), function->getLocation(),
+                             fmt::format("two functions have the name '{}'", name));
+        continue;
+      }
+      table.callees.push_back(
+          {name, symbol, typeName(context, function->getType()), /*isExport=*/false});
+    }
+  }
+  if (!exportsFunctions)
+    return;
+  seen.clear();
+  for (const FunctionDecl *function : found.exported) {
+    if (!seen.insert(function->getCanonicalDecl()).second)
+      continue;
+    const std::string symbol = generator.GetMangledName(GlobalDecl(function)).str();
+    const llvm::Function *code = generator.GetModule()->getFunction(symbol);
+    if (code && !code->isDeclaration())
+      table.callees.push_back(
+          {symbol, symbol, typeName(context, function->getType()), /*isExport=*/true});
+  }
+}
+
 } // namespace
 
 KernelTable readKernelTable(ASTContext &context, const std::vector<Decl *> &declarations,
-                            CodeGenerator &generator, Diagnostics &diagnostics) {
+                            CodeGenerator &generator, Diagnostics &diagnostics,
+                            bool exportsFunctions) {
   const SourceManager &sources = context.getSourceManager();
   Found found;
   Finder finder(found);
@@ -188,6 +240,7 @@ KernelTable readKernelTable(ASTContext &context, const std::vector<Decl *> &decl
       table.kernels.push_back(entry);
     }
   }
+  readCallees(context, found, exportsFunctions, generator, diagnostics, byName, table);
   for (const FunctionDecl *function : found.graphics) {
     const bool isVertex = findAnnotation(function, "vertex");
     if (!isVertex && !findAnnotation(function, "fragment")) {

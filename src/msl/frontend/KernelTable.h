@@ -13,6 +13,7 @@
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/Decl.h>
 #include <clang/CodeGen/ModuleBuilder.h>
+#include <map>
 
 namespace pewter::msl {
 
@@ -37,14 +38,31 @@ struct GraphicsEntry {
   air::MetallibFunctionKind kind = air::MetallibFunctionKind::Vertex;
 };
 
+/// A function that functions of other modules call.
+struct CalleeEntry {
+  std::string name;   ///< As the library lists it; of an exported function its symbol.
+  std::string symbol;
+  std::string signature; ///< MSL spelling: "float (float)".
+  bool isExport = false; ///< Of a dynamic library; else it is [[visible]].
+};
+
+/// A function that is declared and not defined, where it is first used.
+struct UndefinedFunction {
+  std::string diagnostic;  ///< What to say if a kernel calls it.
+  bool isExternal = false; ///< Said to be elsewhere, by `extern` or [[visible]].
+};
+
 struct KernelTable {
   std::vector<KernelEntry> kernels;
+  std::vector<CalleeEntry> callees;
+  std::map<std::string, UndefinedFunction> undefined; ///< By symbol.
   std::vector<GraphicsEntry> graphics;
   std::vector<ConstantEntry> constants;
 };
 
 KernelTable readKernelTable(clang::ASTContext &context,
                             const std::vector<clang::Decl *> &declarations,
-                            clang::CodeGenerator &generator, Diagnostics &diagnostics);
+                            clang::CodeGenerator &generator, Diagnostics &diagnostics,
+                            bool exportsFunctions = false);
 
 } // namespace pewter::msl

@@ -93,6 +93,12 @@ std::string typeName(const ASTContext &context, QualType type) {
     return fmt::format("{}{}{}", spacePrefix(pointee), typeName(context, pointee),
                        type->isPointerType() ? "*" : "&");
   }
+  if (const auto *function = type->getAs<FunctionProtoType>()) {
+    std::string parameters;
+    for (const QualType parameter : function->getParamTypes())
+      parameters += (parameters.empty() ? "" : ", ") + typeName(context, parameter);
+    return fmt::format("{}({})", typeName(context, function->getReturnType()), parameters);
+  }
   if (const auto *record = metalSpecialization(type)) {
     const TemplateArgumentList &arguments = record->getTemplateArgs();
     const llvm::StringRef name = record->getName();
@@ -106,6 +112,8 @@ std::string typeName(const ASTContext &context, QualType type) {
       return fmt::format("{}{}x{}", scalar(), number(1), number(2));
     if (name == "_atomic")
       return fmt::format("atomic_{}", scalar());
+    if (name == "visible_function_table")
+      return fmt::format("visible_function_table<{}>", scalar());
     if (name == "array")
       return fmt::format("array<{}, {}>", scalar(), number(1));
     if ((name.starts_with("texture") || name.starts_with("depth")) && arguments.size() >= 2)
@@ -126,7 +134,32 @@ air::DataType dataTypeOf(const ASTContext &context, QualType type) {
   return air::dataTypeNamed(typeName(context, type)).value_or(air::DataType::None);
 }
 
-std::vector<air::StructMember> membersOf(const ASTContext &context, QualType type) {
+bool isArgumentBuffer(QualType type) {
+  const CXXRecordDecl *record = type->getAsCXXRecordDecl();
+  if (!record || !record->hasDefinition() || !metalTemplateName(type).empty() || isSampler(type))
+    return false;
+  for (const FieldDecl *field : record->fields()) {
+    QualType element = field->getType();
+    while (const ArrayType *array = element->getAsArrayTypeUnsafe())
+      element = array->getElementType();
+    if (metalTemplateName(element) == "array")
+      element = (*metalTemplateArguments(element))[0].getAsType();
+    const llvm::StringRef name = metalTemplateName(element);
+    if (findAnnotation(field, "id") || name.starts_with("texture") || name.starts_with("depth") ||
+        name == "visible_function_table" || isSampler(element) || isArgumentBuffer(element))
+      return true;
+    if (element->isPointerType() && element->getPointeeType().getAddressSpace() != LangAS::Default)
+      return true;
+  }
+  return false;
+}
+
+bool isSampler(QualType type) {
+  const CXXRecordDecl *record = type->getAsCXXRecordDecl();
+  return record && record->getName() == "sampler" && record->getDeclContext()->isNamespace();
+}
+
+std::vector<air::StructMember> membersOf(const ASTContext &context, QualType type, unsigned depth) {
   std::vector<air::StructMember> members;
   const CXXRecordDecl *record = type->getAsCXXRecordDecl();
   if (!record || !record->hasDefinition() || metalSpecialization(type) || record->isUnion())
@@ -150,7 +183,18 @@ std::vector<air::StructMember> membersOf(const ASTContext &context, QualType typ
     if (const auto *id = findAnnotation(field, "id"))
       nextId = static_cast<uint32_t>(integerArgument(context, id).value_or(nextId));
     member.argumentIndex = nextId;
-    nextId += std::max(1u, member.arrayLength);
+    const QualType pointee = element->isPointerType() ? element->getPointeeType() : QualType();
+    const QualType nested = pointee.isNull() ? element : pointee;
+    uint32_t ids = 1;
+    if (depth < air::kDeepestMember && isArgumentBuffer(nested)) {
+      member.members = membersOf(context, nested, depth + 1);
+      if (pointee.isNull())
+        ids = air::idsOf(member.members);
+      else
+        member.pointeeSize =
+            static_cast<uint32_t>(context.getTypeSizeInChars(pointee).getQuantity());
+    }
+    nextId += ids * std::max(1u, member.arrayLength);
     members.push_back(std::move(member));
   }
   return members;

@@ -15,7 +15,11 @@ std::string typeName(const clang::ASTContext &context, clang::QualType type);
 /// None for anything but scalars, vectors and matrices.
 air::DataType dataTypeOf(const clang::ASTContext &context, clang::QualType type);
 /// One entry per field; empty when the type is not a user's struct.
-std::vector<air::StructMember> membersOf(const clang::ASTContext &context, clang::QualType type);
+std::vector<air::StructMember> membersOf(const clang::ASTContext &context, clang::QualType type,
+                                         unsigned depth = 0);
+/// A struct is an argument buffer when a member has an [[id]], is a resource, or is such a struct.
+bool isArgumentBuffer(clang::QualType type);
+bool isSampler(clang::QualType type);
 
 /// The class template's name within namespace metal ("texture2d"); "" for other types.
 llvm::StringRef metalTemplateName(clang::QualType type);

@@ -10,8 +10,10 @@
 // Tested by: Compile_test.cpp, tests/lit/msl.
 #include "msl/frontend/Session.h"
 #include "msl/frontend/Invocation.h"
+#include "msl/frontend/MacroGrowth.h"
 #include "msl/frontend/MetalPragma.h"
 #include "msl/frontend/SpaceCheck.h"
+#include "msl/frontend/UndefinedFunctions.h"
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/DeclTemplate.h>
 #include <clang/AST/ExternalASTSource.h>
@@ -147,8 +149,9 @@ bool parse(CompilerInstance &instance, const Repairs &repairs, Diagnostics &diag
   if (ExternalASTSource *external = instance.getASTContext().getExternalSource())
     external->StartTranslationUnit(&consumer);
 
+  preprocessor.addPPCallbacks(makeMacroGrowth(preprocessor, kMostTokens));
   std::optional<Tokens> tokens = lexAll(preprocessor, diagnostics);
-  if (!tokens)
+  if (!tokens || instance.getDiagnostics().hasFatalErrorOccurred())
     return false;
   const Tokens rewritten = TokenRewriter(preprocessor, repairs).rewrite(std::move(*tokens));
   preprocessor.EnterTokenStream(rewritten, /*DisableMacroExpansion=*/true, /*IsReinject=*/false);
@@ -243,7 +246,11 @@ std::unique_ptr<FrontendOutput> runFrontend(const compiler::SourceRequest &reque
   if (parsed && diagnostics.errors() == 0)
     checkSpaces(instance.getASTContext(), declarations, diagnostics);
   if (parsed && diagnostics.errors() == 0)
-    output->kernels = readKernelTable(instance.getASTContext(), declarations, *generator, diagnostics);
+    output->kernels = readKernelTable(instance.getASTContext(), declarations, *generator, diagnostics,
+                                      request.isDynamic);
+  if (parsed && diagnostics.errors() == 0)
+    output->kernels.undefined =
+        findUndefined(instance.getASTContext(), declarations, *generator);
   if (parsed && diagnostics.errors() == 0)
     output->module = generator->ReleaseModule();
   output->dependencies = includedFiles(sources);

@@ -27,7 +27,7 @@ const llvm::StringSet<> &attributeNames() {
       "centroid_perspective", "clip_distance", "color", "depth",
       "dispatch_quadgroups_per_threadgroup", "dispatch_simdgroups_per_threadgroup",
       "dispatch_threads_per_threadgroup", "early_fragment_tests", "flat", "fragment",
-      "front_facing", "function_constant", "grid_origin", "grid_size", "host_name", "id",
+      "front_facing", "function_constant", "function_groups", "grid_origin", "grid_size", "host_name", "id",
       "imageblock_data", "instance_id", "intersection", "invariant", "kernel",
       "max_total_threadgroups_per_mesh_grid", "max_total_threads_per_threadgroup", "mesh", "object",
       "patch", "patch_id", "payload", "point_coord", "point_size", "position", "position_in_patch",
@@ -61,6 +61,7 @@ Tokens TokenRewriter::rewrite(Tokens input) {
   in_ = std::move(input);
   marks_.assign(in_.size(), 0);
   skip_.clear();
+  copyAssignments_.clear();
   out_.tokens().clear();
   out_.tokens().reserve(in_.size() + in_.size() / 2);
   markConditionals();
@@ -94,6 +95,8 @@ Tokens TokenRewriter::rewrite(Tokens input) {
     }
     else if (const IdentifierInfo *identifier = identifierOf(token))
       last = rewriteWord(i, *identifier);
+    else if (repairs_.texts && token.is(tok::string_literal))
+      last = rewriteText(i);
     else if (token.is(tok::numeric_constant) && rewriteNumber(token))
       last = i;
     if (last == kNotRewritten)
@@ -101,6 +104,8 @@ Tokens TokenRewriter::rewrite(Tokens input) {
     else
       i = last;
 
+    if (const auto copied = copyAssignments_.find(i); copied != copyAssignments_.end())
+      declareCopyAssignment(i, copied->second);
     if (marks_[i] & kStarParen)
       out_.punctuation(tok::r_paren, at);
     if (marks_[i] & kThreadMethod)
@@ -163,6 +168,8 @@ size_t TokenRewriter::rewriteAttributes(size_t i) {
   for (const Item &item : items) {
     const SourceLocation at = in_[i + 2].getLocation();
     const bool oneWord = item.end == item.first + 1 && identifierOf(in_[item.first]);
+    if (item.name == "function_groups")
+      continue; // Of a call through a table: a promise that is not needed.
     // Words of the language that are no constant expressions, of functions that never run.
     if (item.name == "depth" || item.name == "patch" || item.name == "intersection") {
       out_.annotation(item.name, {}, at);
@@ -203,6 +210,17 @@ size_t TokenRewriter::rewriteWord(size_t i, const IdentifierInfo &identifier) {
     engine.Report(at, engine.getCustomDiagID(DiagnosticsEngine::Error,
                                              "'double' is not supported in Metal"));
     return kNotRewritten;
+  }
+  if ((word == "asm" || word == "__asm__" || word == "__asm") &&
+      (done.empty() || done.back().isOneOf(tok::semi, tok::l_brace, tok::r_brace)) &&
+      !preprocessor_.getSourceManager().isInSystemHeader(at)) {
+    DiagnosticsEngine &engine = preprocessor_.getDiagnostics();
+    engine.Report(at, engine.getCustomDiagID(DiagnosticsEngine::Error,
+                                             "inline assembly is not supported in Metal"));
+    // Up to its semicolon, so that nothing else is said about it.
+    while (i + 1 < in_.size() && !next(i).isOneOf(tok::semi, tok::r_brace, tok::eof))
+      ++i;
+    return i;
   }
   if (word == "coherent" && next(i).is(tok::l_paren)) {
     out_.word("volatile", at);
@@ -248,6 +266,44 @@ size_t TokenRewriter::rewriteSpace(size_t i, unsigned space) {
     return close;
   }
   return i;
+}
+
+// "text" as a value: an array in constant memory. Not where it fills an array, nor where the language wants a
+// literal.
+size_t TokenRewriter::rewriteText(size_t i) {
+  size_t last = i;
+  while (next(last).is(tok::string_literal))
+    ++last;
+  const Tokens &done = out_.tokens();
+  if (done.empty() || next(last).is(tok::l_square) || wantsPlainText())
+    return kNotRewritten;
+  const Token &before = done.back();
+  const bool isValue = before.isOneOf(tok::equal, tok::l_paren, tok::comma, tok::l_brace, tok::question,
+                                      tok::colon, tok::equalequal) ||
+                       isWord(before, "return");
+  if (!isValue)
+    return kNotRewritten;
+  const SourceLocation at = in_[i].getLocation();
+  const auto literal = [&] {
+    for (size_t k = i; k <= last; ++k)
+      out_.append(in_[k]);
+  };
+  // (*(const constant char (*)[sizeof("text")])&"text")
+  for (const tok::TokenKind kind : {tok::l_paren, tok::star, tok::l_paren})
+    out_.punctuation(kind, at);
+  out_.word("const", at);
+  out_.attribute("address_space", 2, at);
+  out_.word("char", at);
+  for (const tok::TokenKind kind : {tok::l_paren, tok::star, tok::r_paren, tok::l_square})
+    out_.punctuation(kind, at);
+  out_.word("sizeof", at);
+  out_.punctuation(tok::l_paren, at);
+  literal();
+  for (const tok::TokenKind kind : {tok::r_paren, tok::r_square, tok::r_paren, tok::amp})
+    out_.punctuation(kind, at);
+  literal();
+  out_.punctuation(tok::r_paren, at);
+  return last;
 }
 
 // MSL has no double, `h` means half and `bf` means bfloat.

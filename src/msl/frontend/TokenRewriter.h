@@ -5,10 +5,11 @@
 // get the suffixes that C++ wants, and a few shapes that clang refuses are written differently. Macros
 // are expanded before, so declarations that macros build are rewritten like any other.
 //
-// Two shapes cannot be seen in tokens; the compiler reports them, and a second run with the reported
+// Three shapes cannot be seen in tokens; the compiler reports them, and a second run with the reported
 // places in `Repairs` writes them differently too.
 #pragma once
 #include "msl/frontend/TokenTools.h"
+#include <map>
 #include <set>
 
 namespace pewter::msl {
@@ -17,8 +18,8 @@ namespace pewter::msl {
 struct Repairs {
   std::set<unsigned> conditionals; ///< The `?` of a conditional whose operands differ in space.
   std::set<unsigned> casts;        ///< A cast between half and bfloat.
-  bool empty() const { return conditionals.empty() && casts.empty(); }
-  size_t size() const { return conditionals.size() + casts.size(); }
+  bool texts = false; ///< String literals are wanted in constant memory.
+  size_t size() const { return conditionals.size() + casts.size() + texts; }
 };
 
 class TokenRewriter {
@@ -48,8 +49,13 @@ private:
   size_t rewriteAttributes(size_t i);
   size_t rewriteWord(size_t i, const clang::IdentifierInfo &identifier);
   size_t rewriteSpace(size_t i, unsigned space);
+  size_t rewriteText(size_t i);
   bool rewriteNumber(const clang::Token &token);
 
+  size_t className(size_t brace) const;
+  bool copiesOwnClass(size_t brace, size_t end) const;
+  void declareCopyAssignment(size_t brace, size_t name);
+  bool wantsPlainText() const;
   bool atStatementStart() const;
   bool followsStorageClass() const;
   bool qualifiesMethod(size_t i) const;
@@ -68,6 +74,7 @@ private:
   std::set<size_t> constantIndices_; ///< The `[[` of function constants' own declarations.
   size_t afterAttributes_ = 0;       ///< Behind the last list of attributes.
   unsigned attributesInARow_ = 0;
+  std::map<size_t, size_t> copyAssignments_; ///< Braces that open a class, and where its name stands.
   std::unordered_map<size_t, size_t> skip_; ///< From this index, go on behind that one.
 };
 

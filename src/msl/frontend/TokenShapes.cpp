@@ -48,6 +48,38 @@ bool TokenRewriter::atStatementStart() const {
   return true;
 }
 
+// Does a literal here fill an array of characters, or stand where the language wants a literal?
+bool TokenRewriter::wantsPlainText() const {
+  const Tokens &done = out_.tokens();
+  const size_t least = done.size() > kLookAhead ? done.size() - kLookAhead : 0;
+  int parentheses = 0;
+  for (size_t k = done.size(); k-- > least && k > 0;) {
+    const Token &token = done[k], &before = done[k - 1];
+    if (token.is(tok::r_paren)) {
+      ++parentheses;
+    } else if (token.is(tok::l_paren) && parentheses-- == 0) {
+      for (const char *word : {"sizeof", "static_assert", "_Static_assert", "asm", "__asm", "__asm__",
+                               "annotate", "deprecated", "diagnose_if", "enable_if", "alignof"})
+        if (isWord(before, word))
+          return true;
+      return false;
+    } else if (parentheses == 0 && token.isOneOf(tok::semi, tok::r_brace) &&
+               (k + 1 >= done.size() || done[k + 1].isNot(tok::comma))) {
+      return false;
+    } else if (parentheses == 0 && before.is(tok::r_square) &&
+               token.isOneOf(tok::equal, tok::l_brace)) {
+      bool isText = false;
+      for (size_t i = k; i-- > least && !done[i].isOneOf(tok::semi, tok::l_brace, tok::r_brace);) {
+        if (done[i].is(tok::star))
+          return false;
+        isText |= isWord(done[i], "char") || isWord(done[i], "auto") || isWord(done[i], "uchar");
+      }
+      return isText;
+    }
+  }
+  return false;
+}
+
 bool TokenRewriter::followsStorageClass() const {
   const Tokens &done = out_.tokens();
   for (size_t k = done.size(); k-- > 0;) {
@@ -276,6 +308,11 @@ void TokenRewriter::markMethodsBesideSpaces() {
       methods.push_back(std::move(method));
     }
   }
+  const std::string assignment = "operator = ";
+  std::set<size_t> ownAssignments; ///< Classes that say how they are copied.
+  for (const Method &method : methods)
+    if (method.name == assignment && copiesOwnClass(method.scope, method.end))
+      ownAssignments.insert(method.scope);
   std::set<std::pair<size_t, std::string>> spaced;
   for (const Method &method : methods)
     if (method.hasSpace)
@@ -283,6 +320,58 @@ void TokenRewriter::markMethodsBesideSpaces() {
   for (const Method &method : methods)
     if (!method.hasSpace && spaced.contains({method.scope, method.name}))
       marks_[method.end] |= kThreadMethod;
+  for (const auto &[scope, name] : spaced)
+    if (name == assignment && !ownAssignments.contains(scope) && className(scope) != 0)
+      copyAssignments_[scope] = className(scope);
+}
+
+// Where the name of the class stands whose body the brace opens; 0 where it has none.
+size_t TokenRewriter::className(size_t brace) const {
+  constexpr size_t kLongestHead = 64;
+  const size_t least = brace > kLongestHead ? brace - kLongestHead : 0;
+  for (size_t k = brace; k-- > least && !in_[k].isOneOf(tok::semi, tok::l_brace, tok::r_brace);)
+    if ((isWord(in_[k], "struct") || isWord(in_[k], "class")) && in_[k + 1].is(tok::identifier))
+      return k + 1;
+  return 0;
+}
+
+// Does the parameter list in front of `end` name the class of the brace?
+bool TokenRewriter::copiesOwnClass(size_t brace, size_t end) const {
+  const size_t name = className(brace);
+  if (name == 0)
+    return false;
+  for (size_t k = end; k > brace && in_[k].isNot(tok::equal); --k)
+    if (identifierOf(in_[k]) == identifierOf(in_[name]))
+      return true;
+  return false;
+}
+
+// NAME &operator=(const NAME &) = default, with the mark of a method for thread objects: the one that is
+// declared implicitly has none, and would be as good as an assignment from another type that has it.
+void TokenRewriter::declareCopyAssignment(size_t brace, size_t name) {
+  const SourceLocation at = in_[brace].getLocation();
+  const bool isClass = isWord(in_[name - 1], "class");
+  if (isClass) {
+    out_.word("public", at);
+    out_.punctuation(tok::colon, at);
+  }
+  out_.append(in_[name]);
+  out_.punctuation(tok::amp, at);
+  out_.word("operator", at);
+  out_.punctuation(tok::equal, at);
+  out_.punctuation(tok::l_paren, at);
+  out_.word("const", at);
+  out_.append(in_[name]);
+  out_.punctuation(tok::amp, at);
+  out_.punctuation(tok::r_paren, at);
+  out_.attribute("air_method_as", 0, at);
+  out_.punctuation(tok::equal, at);
+  out_.word("default", at);
+  out_.punctuation(tok::semi, at);
+  if (isClass) {
+    out_.word("private", at);
+    out_.punctuation(tok::colon, at);
+  }
 }
 
 // static_cast<T>(e), T(e) and (T)e between half and bfloat: e is widened to float first.

@@ -2,9 +2,6 @@
 // What does not exist here, by its names, so that a program that uses it is told so.
 namespace metal {
 template <class...> inline constexpr constant bool __pewter_has = false;
-template <class F> struct visible_function_table {
-  static_assert(__pewter_has<F>, "visible function tables are not supported");
-};
 namespace raytracing {
 template <class... Tags> struct acceleration_structure {
   static_assert(__pewter_has<Tags...>, "ray tracing is not supported");

@@ -65,6 +65,7 @@ def main():
     texturelib.generate()
     part("graphics.metal")
     part("absent.metal")
+    part("visible_functions.metal")
     part("pack.metal")
     part("logging.metal")
     internal_names.generate()

@@ -1,12 +1,9 @@
 ; RUN: sed -e 's/BODY/call void @self()/' %s > %t.ll
 ; RUN: not pewter-opt -passes=inline-helpers %t.ll 2>&1 | FileCheck %s --check-prefix=SELF
-; RUN: sed -e 's/BODY/call void %f()/' %s > %t.ll
-; RUN: not pewter-opt -passes=inline-helpers %t.ll 2>&1 | FileCheck %s --check-prefix=POINTER
 ; RUN: sed -e 's/BODY/call void @missing()/' %s > %t.ll
 ; RUN: not pewter-opt -passes=inline-helpers %t.ll 2>&1 | FileCheck %s --check-prefix=MISSING
 
 ; SELF: Function "self" calls itself, directly or through others.
-; POINTER: Function "k" makes an indirect call, which Metal does not have.
 ; MISSING: Function "k" calls the undefined function "missing".
 define void @k(ptr %f) {
   BODY
