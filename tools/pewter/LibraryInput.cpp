@@ -32,8 +32,9 @@ Result<compiler::MathMode> mathModeNamed(const std::string &name) {
 Result<Bytes> loadLibrary(const InputOptions &options, std::vector<std::string> *dependencies) {
   std::filesystem::path path(options.path);
   std::string extension = path.extension().string();
-  const bool isSource = options.isSource || extension == ".metal" || options.path == "-";
   PEWTER_TRY(Bytes file, options.path == "-" ? readStandardInput() : readFile(path));
+  const bool isSource = options.isSource || extension == ".metal" ||
+                        (options.path == "-" && !air::isMetallib(file));
   if (dependencies)
     *dependencies = {options.path};
   if (!isSource && air::isMetallib(file)) // A .metallib, or an .air of `pewter metal -c`.
@@ -60,6 +61,9 @@ Result<Bytes> loadLibrary(const InputOptions &options, std::vector<std::string> 
     request.warningsAsErrors = options.warningsAsErrors;
     request.enableLogging = options.enableLogging;
     request.preciseFunctions = options.preciseFunctions;
+    request.isDynamic = options.isDynamic;
+    request.installName = options.installName;
+    request.linkedSymbols = options.linkedSymbols;
     request.includeDirectories = options.includeDirectories;
     request.includeDirectories.push_back(path.has_parent_path() ? path.parent_path().string() : ".");
     return entry->compileSource(request);

@@ -21,6 +21,9 @@ struct InputOptions {
   bool enableLogging = true;
   bool preciseFunctions = false; ///< Of math, whatever the mode.
   bool silent = false;  ///< Prints no warnings.
+  bool isDynamic = false; ///< A dynamic library, by the name `installName`.
+  std::string installName;
+  std::vector<std::string> linkedSymbols; ///< What the libraries to link against export, sorted.
   std::string prologue; ///< In front of the source.
 };
 

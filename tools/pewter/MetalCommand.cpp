@@ -23,6 +23,9 @@ struct MetalOptions {
   std::vector<std::string> inputs;
   std::string output;
   bool compileOnly = false;
+  bool checkOnly = false;    ///< -fsyntax-only
+  bool printVersion = false; ///< --version
+  std::vector<std::string> libraries, libraryDirectories; ///< -l, -L
   InputOptions source;
   std::vector<std::string> forcedIncludes;
   bool warningsAsErrors = false;
@@ -57,7 +60,7 @@ public:
       else
         PEWTER_TRY_VOID(option(argument));
     }
-    if (options_.inputs.empty())
+    if (options_.inputs.empty() && !options_.printVersion)
       return fail(ErrorKind::Validation, "No input file is named.");
     return std::move(options_);
   }
@@ -95,6 +98,12 @@ private:
                     [&](const std::string &m) { return m.substr(0, m.find('=')) == macro; });
       return {};
     }
+    if (argument == "-install_name")
+      return read(argument, argument.size(), source.installName);
+    if (starts("-l"))
+      return append(argument, 2, options_.libraries);
+    if (starts("-L"))
+      return append(argument, 2, options_.libraryDirectories);
     if (starts("-o"))
       return read(argument, 2, options_.output);
     if (starts("-MF")) {
@@ -140,6 +149,12 @@ private:
       options_.warningsAsErrors = true;
     else if (argument == "-w")
       options_.silent = true;
+    else if (argument == "-dynamiclib")
+      options_.source.isDynamic = true;
+    else if (argument == "-fsyntax-only")
+      options_.checkOnly = true;
+    else if (argument == "--version" || argument == "-version")
+      options_.printVersion = true;
     else if (argument == "-MMD" || argument == "-MD")
       options_.writeDependencies = true;
     else
@@ -150,7 +165,9 @@ private:
   /// Options that matter to Apple's tools and choose nothing here.
   Result<void> ignored(const std::string &argument) {
     static const std::set<std::string> kFlags = {
-        "-g", "-gline-tables-only", "-MO", "-MP", "-v", "-q", "-fpreserve-invariance", "-fcikernel"};
+        "-g", "-gline-tables-only", "-MO", "-MP", "-v", "-q", "-fpreserve-invariance", "-fcikernel",
+        "-fno-inline", "-finline-functions", "-funroll-loops", "-fno-unroll-loops", "-fvectorize",
+        "-fno-vectorize", "-fno-caret-diagnostics", "-fno-exceptions", "-fno-rtti", "-pipe"};
     static const std::set<std::string> kWithValue = {"-target", "--target", "-isysroot", "-arch",
                                                      "-sdk", "-MQ"};
     if (kWithValue.contains(argument)) {
@@ -159,12 +176,17 @@ private:
     }
     for (const char *start :
          {"-O", "-W", "-mmacosx-version-min=", "-mios-version-min=", "-mtargetos=", "--target=",
-          "-frecord-sources", "-fmodules-cache-path=", "-fdiagnostics",
+          "-frecord-sources", "-ferror-limit=", "-ftemplate-depth=", "-fmodules-cache-path=", "-fdiagnostics",
           "-fcolor", "-ffp-contract="})
       if (argument.starts_with(start))
         return {};
     if (kFlags.contains(argument))
       return {};
+    for (const char *kind : {"-E", "-S", "-emit-llvm", "-M", "-MM"})
+      if (argument == kind)
+        return fail(ErrorKind::Unsupported,
+                    "Option \"{}\" asks for something other than a library, which is not supported.",
+                    argument);
     return fail(ErrorKind::Validation, "Option \"{}\" is not known.", argument);
   }
 
@@ -213,7 +235,42 @@ Result<Bytes> compileOne(const MetalOptions &options, const std::string &input,
   return library;
 }
 
-/// All kernels of several containers in one; two of one name are an error.
+/// To a file, or with "-" to the standard output.
+Result<void> writeOutput(const std::string &output, ByteView bytes) {
+  if (output != "-")
+    return writeFileAtomically(output, bytes);
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
+    return fail(ErrorKind::Io, "The standard output cannot be written.");
+  return {};
+}
+
+/// What the libraries of -l export, each a file libNAME.metallib in a folder of -L.
+Result<std::vector<std::string>> exportedSymbols(const MetalOptions &options) {
+  std::set<std::string> symbols;
+  for (const std::string &name : options.libraries) {
+    std::vector<std::string> folders = options.libraryDirectories;
+    folders.push_back(".");
+    const auto holds = [&](const std::string &folder) {
+      return fs::exists(fs::path(folder) / ("lib" + name + ".metallib"));
+    };
+    const auto folder = std::ranges::find_if(folders, holds);
+    if (folder == folders.end())
+      return fail(ErrorKind::Io, "Library \"lib{}.metallib\" of -l is in none of the {} folders of -L.",
+                  name, folders.size());
+    const fs::path path = fs::path(*folder) / ("lib" + name + ".metallib");
+    PEWTER_TRY(const Bytes file, readFile(path));
+    Result<air::Metallib> library = air::readMetallib(file);
+    if (!library)
+      return std::unexpected(
+          std::move(library).error().whileDoing("reading \"" + path.string() + "\""));
+    for (const air::MetallibFunction &function : library->functions)
+      if (function.kind == air::MetallibFunctionKind::Unqualified)
+        symbols.insert(function.name);
+  }
+  return std::vector<std::string>(symbols.begin(), symbols.end());
+}
+
+/// All functions of several containers in one; two of one name are an error.
 Result<void> link(const std::vector<std::pair<std::string, Bytes>> &parts, const std::string &output) {
   air::Metallib whole;
   whole.madeByPewter = true;
@@ -222,20 +279,37 @@ Result<void> link(const std::vector<std::pair<std::string, Bytes>> &parts, const
     Result<air::Metallib> part = air::readMetallib(bytes);
     if (!part)
       return std::unexpected(std::move(part).error().whileDoing("reading \"" + name + "\""));
+    if (part->fileType == air::MetallibFileType::Dynamic) {
+      whole.fileType = part->fileType;
+      whole.installName = part->installName;
+    }
     for (air::MetallibFunction &function : part->functions) {
       auto [former, isNew] = seen.emplace(function.name, name);
       if (!isNew)
-        return fail(ErrorKind::Validation, "Kernel \"{}\" is in \"{}\" and in \"{}\".", function.name,
+        return fail(ErrorKind::Validation, "Function \"{}\" is in \"{}\" and in \"{}\".", function.name,
                     former->second, name);
       whole.functions.push_back(std::move(function));
     }
   }
   PEWTER_TRY(Bytes library, air::writeMetallib(whole));
-  return writeFileAtomically(output, library);
+  return writeOutput(output, library);
 }
 
 Result<void> metal(const std::vector<std::string> &arguments) {
   PEWTER_TRY(MetalOptions options, MetalArguments(arguments).parse());
+  if (options.printVersion) {
+    fmt::print("Pewter metal compiler {}\nTarget: air64-apple-macosx15.0.0\n",
+               device::compilerBuildId());
+    return {};
+  }
+  if (options.source.isDynamic && options.source.installName.empty())
+    return fail(ErrorKind::Validation, "-dynamiclib needs an -install_name.");
+  PEWTER_TRY(options.source.linkedSymbols, exportedSymbols(options));
+  if (options.checkOnly) {
+    for (const std::string &input : options.inputs)
+      PEWTER_TRY_VOID(compileOne(options, input, input));
+    return {};
+  }
   if (options.compileOnly) {
     if (options.inputs.size() > 1 && !options.output.empty())
       return fail(ErrorKind::Validation, "-o names one file, but -c makes one for each of {} inputs.",
@@ -245,7 +319,7 @@ Result<void> metal(const std::vector<std::string> &arguments) {
                                      ? fs::path(input).filename().replace_extension(".air").string()
                                      : options.output;
       PEWTER_TRY(Bytes library, compileOne(options, input, output));
-      PEWTER_TRY_VOID(writeFileAtomically(output, library));
+      PEWTER_TRY_VOID(writeOutput(output, library));
     }
     return {};
   }
@@ -268,6 +342,9 @@ constexpr const char kMetalUsage[] =
     "  -ffast-math  -fno-fast-math  -fmetal-math-mode=fast|relaxed|safe\n"
     "  -MD  -MMD  -MF FILE  -MT NAME          write the dependencies for make\n"
     "  -w  -Werror         no warnings; warnings are errors\n"
+    "  -dynamiclib -install_name NAME         make a dynamic library\n"
+    "  -l NAME  -L DIR     link against the dynamic library libNAME.metallib in DIR\n"
+    "  -fsyntax-only       only check\n"
     "  -target TRIPLE, -O..., -g, -W...       accepted\n";
 constexpr const char kMetallibUsage[] =
     "pewter metallib [-o FILE] INPUT...\n"
