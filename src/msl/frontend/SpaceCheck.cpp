@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Objects of class type are left alone: their methods, copies and assignments are what the hook is
+// Which memory variables and pointers are in. Objects of class type are left alone: their methods, copies and assignments are what the hook is
 // for. What remains is a pointer conversion, and a reference to a scalar, where no method is called.
 //
 // Tested by: tests/lit/msl.
@@ -26,6 +26,30 @@ public:
   // The object of `p->method()` is converted to what `this` is.
   bool VisitMemberExpr(MemberExpr *member) {
     objects_.insert(member->getBase());
+    return true;
+  }
+
+  // What a program keeps between calls is constant: nothing else has a place.
+  bool VisitVarDecl(VarDecl *variable) {
+    const SourceManager &sources = context_.getSourceManager();
+    const SourceLocation at = variable->getLocation();
+    if (!variable->hasGlobalStorage() || variable->isInvalidDecl() ||
+        variable->getType()->isDependentType() || variable->getType()->isReferenceType() ||
+        sources.isInSystemHeader(sources.getExpansionLoc(at)))
+      return true;
+    const QualType type = context_.getBaseElementType(variable->getType());
+    const LangAS space = type.getAddressSpace();
+    const unsigned number = space == LangAS::Default ? 0 : toTargetAddressSpace(space);
+    std::string problem;
+    if ((number == 0 && !type.isConstQualified() && !variable->isConstexpr()) || number == 1)
+      problem = fmt::format("{} '{}' must reside in constant address space",
+                            variable->isLocalVarDecl() ? "static variable" : "program scope variable",
+                            variable->getNameAsString());
+    else if (number == 3 && !variable->isLocalVarDecl())
+      problem = fmt::format("threadgroup variable '{}' must be declared inside a function",
+                            variable->getNameAsString());
+    if (!problem.empty() && reported_.insert(sources.getFileLoc(at).getRawEncoding()).second)
+      diagnostics_.addError(&sources, at, problem);
     return true;
   }
 
