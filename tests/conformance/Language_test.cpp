@@ -156,17 +156,26 @@ struct Swizzles : Chapter {
     EXPECT_EQ(contents<uint32_t>(out), want) << kTypeName<T>;
   }
 };
+template <class Use> void withEveryNumber(Use use) {
+  use(float()), use(Half()), use(BFloat()), use(int8_t()), use(uint8_t()), use(int16_t()), use(uint16_t());
+  use(int32_t()), use(uint32_t()), use(int64_t()), use(uint64_t());
+}
 TEST_F(Swizzles, Read) {
-  reads<float>();
-  reads<Half>();
-  reads<int32_t>();
-  reads<uint16_t>();
-  reads<uint8_t>();
-  reads<int64_t>();
+  withEveryNumber([&](auto number) { reads<decltype(number)>(); });
 }
 TEST_F(Swizzles, Written) {
-  writes<float>();
-  writes<int16_t>();
+  withEveryNumber([&](auto number) { writes<decltype(number)>(); });
+}
+TEST_F(Swizzles, WrittenWhereTheyLie) {
+  withEveryNumber([&](auto number) {
+    using T = decltype(number);
+    auto out = room(64 * 4 * sizeof(T));
+    run(std::string("place_") + kTypeName<T>, {out}, 32);
+    const auto got = contents<T>(out);
+    const double device[4] = {3, 8, 4, 10}, shared[4] = {3, 3, 10, 3};
+    for (size_t i = 0; i < 64 * 4; ++i)
+      EXPECT_EQ(double(got[i]), (i < 32 * 4 ? device : shared)[i % 4]) << kTypeName<T> << " " << i;
+  });
 }
 TEST_F(Swizzles, Constructors) {
   std::vector<float> in{1, 2, 3, 4};

@@ -41,7 +41,11 @@ template <class T> kernel void read_swizzles(device const T *in [[buffer(0)]], d
   }
 }
 #define EACH(T) template [[host_name("read_" #T)]] kernel void read_swizzles<T>(device const T *, device uint *);
-EACH(float) EACH(half) EACH(int) EACH(ushort) EACH(uchar) EACH(long)
+#define EVERY_TYPE \
+  EACH(float) EACH(half) EACH(bfloat) EACH(char) EACH(uchar) EACH(short) EACH(ushort) EACH(int) EACH(uint) EACH(long) \
+  EACH(ulong)
+EVERY_TYPE
+#undef EACH
 
 #define WRITE2(s) { vec<T, 4> v(in[0], in[1], in[2], in[3]); v.s = vec<T, 2>(in[4], in[5]); *out++ = code9(v); }
 #define WRITE3(s) { vec<T, 4> v(in[0], in[1], in[2], in[3]); v.s = vec<T, 3>(in[4], in[5], in[6]); *out++ = code9(v); }
@@ -58,8 +62,28 @@ template <class T> kernel void write_swizzles(device const T *in [[buffer(0)]], 
   WRITE4(yzxw) WRITE4(yzwx) WRITE4(ywxz) WRITE4(ywzx) WRITE4(zxyw) WRITE4(zxwy) WRITE4(zyxw) WRITE4(zywx)
   WRITE4(zwxy) WRITE4(zwyx) WRITE4(wxyz) WRITE4(wxzy) WRITE4(wyxz) WRITE4(wyzx) WRITE4(wzxy) WRITE4(wzyx)
 }
-template [[host_name("write_float")]] kernel void write_swizzles<float>(device const float *, device uint *);
-template [[host_name("write_short")]] kernel void write_swizzles<short>(device const short *, device uint *);
+#define EACH(T) template [[host_name("write_" #T)]] kernel void write_swizzles<T>(device const T *, device uint *);
+EVERY_TYPE
+#undef EACH
+
+// Components of vectors in device and threadgroup memory, also under assignments that compute.
+template <class T> kernel void place_swizzles(device vec<T, 4> *v [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+  threadgroup vec<T, 4> shared_vectors[32];
+  const vec<T, 4> start(1, 2, 3, 4);
+  v[i] = start;
+  shared_vectors[i] = start;
+  v[i].zx = v[i].xy;                     // 2 2 1 4
+  v[i].wyz += vec<T, 3>(1, 2, 3);        // 2 4 4 5
+  v[i].x++;                              // 3 4 4 5
+  v[i].yw *= T(2);                       // 3 8 4 10
+  shared_vectors[i].xyzw = v[i].wzyx;    // 10 4 8 3
+  shared_vectors[i].y -= T(1);           // 10 3 8 3
+  shared_vectors[i].rb = shared_vectors[i].gr; // 3 3 10 3
+  v[i + 32] = shared_vectors[i];
+}
+#define EACH(T) template [[host_name("place_" #T)]] kernel void place_swizzles<T>(device vec<T, 4> *, uint);
+EVERY_TYPE
+#undef EACH
 
 kernel void constructors(device const float *in [[buffer(0)]], device uint *out [[buffer(1)]]) {
   const float a = in[0], b = in[1], c = in[2], d = in[3];

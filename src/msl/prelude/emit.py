@@ -59,11 +59,11 @@ def external(name, label, returns, operands, attributes=PURE):
     out(f'{returns} {name}({", ".join(operands)}) {attributes} __asm("{label}");')
 
 
-def wrapper(name, called, t, n, count, extra_params="", extra_args=""):
+def wrapper(name, called, t, n, count, extra_params="", extra_args="", head=""):
     """METAL_FUNC T name(T a0, ..): calls `called` on `count` operands of the same type."""
     params = ", ".join(param(t, n, f"a{i}") for i in range(count)) + extra_params
     args = ", ".join(value(n, f"a{i}") for i in range(count)) + extra_args
-    out(f"METAL_FUNC {typ(t, n)} {name}({params}) {{ return {result(t, n, f'{called}({args})')}; }}")
+    out(f"{head}METAL_FUNC {typ(t, n)} {name}({params}) {{ return {result(t, n, f'{called}({args})')}; }}")
 
 
 def define(t, n, name, count, body):

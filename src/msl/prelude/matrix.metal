@@ -13,6 +13,14 @@ template <class T, int C, int R = C> struct matrix {
   }
   template <class... A, class = enable_if_t<(sizeof...(A) == C - 1)>>
   METAL_FUNC constexpr matrix(vec<T, R> first, A... rest) : columns{first, vec<T, R>(rest)...} {}
+  // Columns in braces have no type that could be deduced.
+  template <int N = C, class = enable_if_t<N == 2>>
+  METAL_FUNC constexpr matrix(vec<T, R> a, vec<T, R> b) : columns{a, b} {}
+  template <int N = C, class = enable_if_t<N == 3>>
+  METAL_FUNC constexpr matrix(vec<T, R> a, vec<T, R> b, vec<T, R> c) : columns{a, b, c} {}
+  template <int N = C, class = enable_if_t<N == 4>>
+  METAL_FUNC constexpr matrix(vec<T, R> a, vec<T, R> b, vec<T, R> c, vec<T, R> d)
+      : columns{a, b, c, d} {}
   template <class... A, class = enable_if_t<(sizeof...(A) == C * R - 1)>, class = void>
   METAL_FUNC constexpr matrix(T first, A... rest) : columns{} {
     const T all[C * R] = {first, T(rest)...};
@@ -71,6 +79,12 @@ template <class T, int C, int R = C> struct matrix {
     a = a - b;
     return a;
   }
+  // A friend, as all assignments are: a function that lookup finds keeps clang from compound assignments to
+  // swizzles in templates.
+  METAL_FUNC friend thread matrix &operator*=(thread matrix &a, const matrix<T, C, C> &b) {
+    a = a * b;
+    return a;
+  }
   METAL_FUNC friend thread matrix &operator*=(thread matrix &a, T s) {
     a = a * s;
     return a;
@@ -87,11 +101,6 @@ METAL_FUNC matrix<T, K, R> operator*(const matrix<T, C, R> &a, const matrix<T, K
   matrix<T, K, R> r;
   __METAL_EACH(i, K) r.columns[i] = a * b.columns[i];
   return r;
-}
-template <class T, int N>
-METAL_FUNC thread matrix<T, N, N> &operator*=(thread matrix<T, N, N> &a, const matrix<T, N, N> &b) {
-  a = a * b;
-  return a;
 }
 template <class T, int C, int R> METAL_FUNC matrix<T, R, C> transpose(const matrix<T, C, R> &a) {
   matrix<T, R, C> r;

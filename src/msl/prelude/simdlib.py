@@ -9,6 +9,8 @@ REDUCTIONS = ["sum", "product", "min", "max", "prefix_inclusive_sum", "prefix_ex
 BITWISE = ["and", "or", "xor"]
 INDEXED = ["shuffle", "shuffle_xor", "shuffle_up", "shuffle_down", "shuffle_rotate_up",
            "shuffle_rotate_down", "broadcast"]
+# As in Metal's headers these are templates: a program's own function of the same name and type goes first.
+TEMPLATE = "template <class = void> "
 FILLING = ["shuffle_and_fill_up", "shuffle_and_fill_down"]
 
 
@@ -22,16 +24,16 @@ def operations(group, width, t, n):
     for name in REDUCTIONS + ([] if t in ("float", "half") else BITWISE):
         called = f"__air_{group}_{name}"
         external(called, label(group, name, t, n), r, [r], CROSS_LANE)
-        wrapper(f"{group}_{name}", called, t, n, 1)
+        wrapper(f"{group}_{name}", called, t, n, 1, head=TEMPLATE)
     for name in INDEXED:
         called = f"__air_{group}_{name}"
         external(called, label(group, name, t, n), r, [r, "ushort"], CROSS_LANE)
-        wrapper(f"{group}_{name}", called, t, n, 1, ", ushort lane", ", lane")
+        wrapper(f"{group}_{name}", called, t, n, 1, ", ushort lane", ", lane", TEMPLATE)
     for name in FILLING:
         called = f"__air_{group}_{name}"
         external(called, label(group, name, t, n), r, [r, r, "ushort", "ushort"], CROSS_LANE)
         wrapper(f"{group}_{name}", called, t, n, 2, f", ushort delta, ushort modulo = {width}",
-                ", delta, modulo")
+                ", delta, modulo", TEMPLATE)
 
 
 VOTES = """

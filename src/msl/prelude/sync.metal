@@ -1,6 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barriers, fences, function constants.
 namespace metal {
+// What kernels write for the commands that a host encodes.
+struct MTLDispatchThreadgroupsIndirectArguments {
+  uint threadgroupsPerGrid[3];
+};
+struct MTLStageInRegionIndirectArguments {
+  uint stageInOrigin[3];
+  uint stageInSize[3];
+};
+struct MTLDrawPrimitivesIndirectArguments {
+  uint vertexCount, instanceCount, vertexStart, baseInstance;
+};
+struct MTLDrawIndexedPrimitivesIndirectArguments {
+  uint indexCount, instanceCount, indexStart;
+  int baseVertex;
+  uint baseInstance;
+};
+struct MTLDrawPatchIndirectArguments {
+  uint patchCount, instanceCount, patchStart, baseInstance;
+};
+
 enum class mem_flags : uint {
   mem_none = 0,
   mem_device = 1,

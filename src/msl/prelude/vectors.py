@@ -153,6 +153,25 @@ def packed(n):
     out(f"template<class T> {AI} constexpr vec<T,{n}>::vec(const packed_vec<T,{n}>& p) : __v{{{elements}}} {{}}")
 
 
+def bindings():
+    """`auto [x, y] = v` takes a vector or an array apart."""
+    out("namespace std { template<class T> struct tuple_size; template<size_t I,class T> struct tuple_element; "
+        "template<class T> struct tuple_size<const T> : tuple_size<T> {}; "
+        "template<size_t I,class T> struct tuple_element<I,const T> "
+        "{ typedef const typename tuple_element<I,T>::type type; };")
+    for kind, element in (("vec", "__v"), ("packed_vec", "__e")):
+        out(f"template<class T,int N> struct tuple_size<metal::{kind}<T,N>> "
+            "{ static constexpr constant size_t value = N; }; "
+            f"template<size_t I,class T,int N> struct tuple_element<I,metal::{kind}<T,N>> {{ typedef T type; }};")
+    out("} namespace metal {")
+    for kind, element in (("vec", "__v"), ("packed_vec", "__e")):
+        out(f"template<size_t I,class T,int N> {AI} thread T& get(thread {kind}<T,N>& v) "
+            f"{{ return ((thread T*)&v.{element})[I]; }} "
+            f"template<size_t I,class T,int N> {AI} constexpr T get(const {kind}<T,N>& v) {{ return v[I]; }} "
+            f"template<size_t I,class T,int N> {AI} constexpr T get({kind}<T,N>&& v) {{ return v[I]; }}")
+    out("}")
+
+
 def generate():
     out("namespace metal {")
     out("template<class T> struct __st { typedef T type; }; "
@@ -187,3 +206,4 @@ def generate():
         for n in (2, 3, 4):
             out(f"using ::{t}{n}; using ::packed_{t}{n};")
     out("}")
+    bindings()
