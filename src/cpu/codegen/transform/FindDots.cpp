@@ -130,6 +130,9 @@ Value *wordOf(const Byte &byte, IRBuilder<> &builder) {
   auto *load = dyn_cast<LoadInst>(byte.source);
   if (!load || !load->isSimple())
     return builder.CreateBitCast(byte.source, builder.getInt32Ty());
+  auto *made = dyn_cast_or_null<LoadInst>(load->getPrevNode());
+  if (made && made->getType()->isIntegerTy(32) && made->getPointerOperand() == load->getPointerOperand() && made->isSimple())
+    return made;
   IRBuilder<> before(load);
   LoadInst *word = before.CreateAlignedLoad(before.getInt32Ty(), load->getPointerOperand(), load->getAlign());
   word->copyMetadata(*load, {LLVMContext::MD_invariant_load, LLVMContext::MD_nontemporal});

@@ -14,7 +14,7 @@ namespace {
 /// The names of the calls that a function gets, in order, and what else is left of it.
 struct Found {
   std::vector<std::string> calls;
-  unsigned multiplications = 0, instructions = 0;
+  unsigned multiplications = 0, loads = 0, instructions = 0;
 };
 
 Found foundIn(const std::string &body) {
@@ -33,6 +33,7 @@ Found foundIn(const std::string &body) {
   Found found;
   for (llvm::Instruction &instruction : llvm::instructions(function)) {
     ++found.instructions;
+    found.loads += llvm::isa<llvm::LoadInst>(instruction);
     found.multiplications += instruction.getOpcode() == llvm::Instruction::Mul;
     if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
       found.calls.push_back(call->getCalledFunction()->getName().str());
@@ -94,6 +95,22 @@ TEST(FindDots, VectorsOfBytesAreLoadedAsWords) {
 )");
   EXPECT_EQ(found.calls, std::vector<std::string>{"pewter.dot.us.i32"});
   EXPECT_EQ(found.instructions, 4u) << "two loads, the call, the return";
+}
+
+TEST(FindDots, WhatSeveralProductsShareIsLoadedOnce) {
+  std::string text = "  %shared = load <4 x i8>, ptr %p, align 4\n  %ws = sext <4 x i8> %shared to <4 x i32>\n";
+  for (unsigned k = 0; k < 2; ++k) {
+    std::string n = std::to_string(k);
+    text += "  %v" + n + " = bitcast i32 %" + (k ? "b" : "a") + " to <4 x i8>\n  %w" + n + " = zext <4 x i8> %v" + n +
+            " to <4 x i32>\n  %m" + n + " = mul <4 x i32> %ws, %w" + n + "\n";
+    for (unsigned i = 0; i < 4; ++i)
+      text += "  %e" + n + std::to_string(i) + " = extractelement <4 x i32> %m" + n + ", i64 " + std::to_string(i) + "\n";
+    text += "  %x" + n + " = add i32 %e" + n + "0, %e" + n + "1\n  %y" + n + " = add i32 %e" + n + "2, %e" + n +
+            "3\n  %z" + n + " = add i32 %x" + n + ", %y" + n + "\n";
+  }
+  Found found = foundIn(text + "  %both = xor i32 %z0, %z1\n  ret i32 %both\n");
+  EXPECT_EQ(found.calls, (std::vector<std::string>{"pewter.dot.us.i32", "pewter.dot.us.i32"}));
+  EXPECT_EQ(found.loads, 1u);
 }
 
 TEST(FindDots, TwoProductsInOneSumAndAnotherTerm) {
