@@ -11,6 +11,8 @@
 #include "air/ir/MetadataReader.h"
 #include "cpu/codegen/CompileKernel.h"
 #include "msl/Compile.h"
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
@@ -48,6 +50,14 @@ Result<air::ir::CanonicalKernel> canonicalKernel(const KernelRequest &request,
                                request.linkedFunctions, request.maxCallStackDepth);
 }
 
+/// The CPU back-end knows best what to prefetch on a processor.
+void dropPrefetches(llvm::Function &function) {
+  for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        call && call->getIntrinsicID() == llvm::Intrinsic::prefetch)
+      call->eraseFromParent();
+}
+
 Result<KernelImage> compileKernel(const KernelRequest &request) {
   llvm::LLVMContext context;
   PEWTER_TRY(air::ir::CanonicalKernel kernel, canonicalKernel(request, context));
@@ -56,6 +66,7 @@ Result<KernelImage> compileKernel(const KernelRequest &request) {
                cuda::codegen::compileToPtx(std::move(kernel), {.architecture = request.ptxArchitecture}));
     return KernelImage{cuda::encode(image)};
   }
+  dropPrefetches(*kernel.function);
   PEWTER_TRY(cpu::KernelImage image, cpu::codegen::compileKernel(std::move(kernel), request));
   return KernelImage{cpu::encode(image)};
 }
@@ -79,6 +90,7 @@ Result<Bytes> emit(const KernelRequest &request, EmitKind kind) {
     PEWTER_TRY(air::ir::CanonicalKernel kernel, canonicalKernel(request, context));
     if (request.target == TargetKind::Ptx)
       return cuda::codegen::emit(std::move(kernel), {.architecture = request.ptxArchitecture}, kind);
+    dropPrefetches(*kernel.function);
     return cpu::codegen::emit(std::move(kernel), request, kind);
   }
   }

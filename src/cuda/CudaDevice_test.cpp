@@ -30,8 +30,8 @@ protected:
     queue_.reset();
   }
 
-  /// A pipeline over two buffers whose image comes from an archive.
-  std::shared_ptr<Pipeline> pipelineNamed(const std::string &name) {
+  /// A pipeline over two buffers whose image comes from an archive; the first is in `space`.
+  std::shared_ptr<Pipeline> pipelineNamed(const std::string &name, air::AddressSpace space = air::AddressSpace::Device) {
     KernelImage image;
     image.architecture = 90;
     image.entry = "pewter_" + name;
@@ -41,6 +41,7 @@ protected:
       air::Argument argument;
       argument.kind = air::ArgumentKind::Buffer;
       argument.parameter = argument.slot = i;
+      argument.addressSpace = i == 0 ? space : air::AddressSpace::Constant;
       image.reflection.arguments.push_back(argument);
     }
     Bytes bytes = encode(image);
@@ -175,8 +176,28 @@ TEST_F(CudaDeviceTest, GraphsAreChains) {
     play(std::move(stream));
     const auto &nodes = scope_.fake().lastGraph;
     ASSERT_EQ(nodes.size(), 5u);
-    for (size_t i = 1; i < 5; ++i)
+    for (size_t i = 1; i < 5; ++i) {
       EXPECT_THAT(nodes[i]->waitsFor, ElementsAre(nodes[i - 1]));
+      EXPECT_TRUE(nodes[i]->mayOverlap);
+    }
+  }
+}
+
+// What a kernel reads as constant it reads before it waits for the kernel before.
+TEST_F(CudaDeviceTest, KernelsWithConstantBuffersDoNotOverlap) {
+  auto pipeline = pipelineNamed("constant", air::AddressSpace::Constant);
+  auto stream = std::make_unique<CommandStream>();
+  begin(*stream, false);
+  for (uint32_t i = 0; i < 2; ++i) {
+    dispatch(*stream, *pipeline_, 0x1000, i);
+    dispatch(*stream, *pipeline, 0x1000, i);
+  }
+  play(std::move(stream));
+  const auto &nodes = scope_.fake().lastGraph;
+  ASSERT_EQ(nodes.size(), 4u);
+  for (size_t i = 1; i < 4; ++i) {
+    EXPECT_THAT(nodes[i]->waitsFor, ElementsAre(nodes[i - 1]));
+    EXPECT_EQ(nodes[i]->mayOverlap, i == 2);
   }
 }
 

@@ -220,13 +220,16 @@ Result<void> CudaPlayer::build(Graph &graph) {
   std::vector<CuGraphNode> waits;
   CuGraphNode join = nullptr;
   uint32_t joinFirst = ~0u, joinCount = 0;
-  bool branching = enabled(Toggle::branching_graphs);
+  const bool branching = enabled(Toggle::branching_graphs);
+  // A kernel for 9.0 waits by itself for the one before it.
+  const bool overlaps = !branching && gpu_->architecture >= 90 && gpu_->driver.addDependencies &&
+                        enabled(Toggle::overlapping_launches);
   for (const Launch &l : plan_.launches) {
     waits.clear();
     const uint32_t *dependencies = plan_.dependencies.data() + l.firstDependency;
     if (!branching) {
       // The driver launches a chain at once, and a graph with branches node by node.
-      if (!graph.nodes.empty())
+      if (!graph.nodes.empty() && !(overlaps && l.mayOverlap))
         waits.push_back(graph.nodes.back());
     } else if (l.dependencyCount > 2) {
       // Launches of one interval share their dependencies: one empty node joins them.
@@ -247,6 +250,9 @@ Result<void> CudaPlayer::build(Graph &graph) {
     CuGraphNode node;
     PEWTER_CUDA(addKernelNode(&node, graph.graph, waits.data(), waits.size(), &params),
                 "cuGraphAddKernelNode");
+    if (overlaps && l.mayOverlap && !graph.nodes.empty())
+      PEWTER_CUDA(addDependencies(graph.graph, &graph.nodes.back(), &node, &kProgrammaticEdge, 1),
+                  "cuGraphAddDependencies");
     graph.nodes.push_back(node);
   }
   PEWTER_CUDA(instantiate(&graph.executable, graph.graph, 0), "cuGraphInstantiate");

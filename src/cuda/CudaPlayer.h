@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CudaPlayer: plays command streams on a CUDA stream. The kernels between two host actions form a plan
-// (LaunchPlan.h); a plan of more than a few launches is played as a CUDA graph whose edges are the
-// encoders' barriers, so what may overlap does. Graphs are kept by the plan's shape: the next plan of
-// the same shape only updates the nodes whose arguments changed. One thread at a time.
+// (LaunchPlan.h); a plan of more than a few launches is played as a CUDA graph: a chain whose neighbours
+// may overlap (a kernel's blocks come while the one before ends, and wait for it where
+// codegen/transform/PlaceWait.h says), or, with branches, one whose edges are the encoders' barriers.
+// Graphs are kept by the plan's shape: the next plan of the same shape only updates the nodes whose
+// arguments changed. One thread at a time.
 #pragma once
 #include "cuda/LaunchPlan.h"
 #include "device/HostQueue.h"

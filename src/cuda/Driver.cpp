@@ -20,6 +20,10 @@ Result<Driver> openDriver() {
     return fail(ErrorKind::Unsupported, "The CUDA driver library has no \"{}\"; it is too old.", #symbol);
   PEWTER_CUDA_FUNCTIONS(PEWTER_CUDA_LOAD)
 #undef PEWTER_CUDA_LOAD
+#define PEWTER_CUDA_LOAD_NEWER(symbol, member, parameters)                                          \
+  driver.member = reinterpret_cast<decltype(driver.member)>(::dlsym(library, #symbol));
+  PEWTER_CUDA_NEWER_FUNCTIONS(PEWTER_CUDA_LOAD_NEWER)
+#undef PEWTER_CUDA_LOAD_NEWER
   PEWTER_TRY_VOID(check(driver, driver.init(0), "cuInit"));
   return driver;
 }

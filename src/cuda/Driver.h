@@ -42,6 +42,14 @@ struct CuKernelNodeParams {
   CuContext context;
 };
 
+/// What an edge of a graph stands for. A programmatic one lets the second kernel's blocks come while the first
+/// ends; the second waits for all of the first where it says so (griddepcontrol.wait).
+struct CuGraphEdge {
+  uint8_t fromPort, toPort, type;
+  uint8_t reserved[5];
+};
+inline constexpr CuGraphEdge kProgrammaticEdge = {1, 0, 1, {}};
+
 enum : int {
   kAttributeMultiprocessorCount = 16,
   kAttributeMajor = 75,
@@ -113,9 +121,15 @@ enum : CuResult { kOutOfMemory = 2 };
   FUNCTION(cuGraphExecDestroy, destroyGraphExec, (CuGraphExec))                                     \
   FUNCTION(cuGraphLaunch, launchGraph, (CuGraphExec, CuStream))
 
+/// What newer drivers have; null where the library does not.
+#define PEWTER_CUDA_NEWER_FUNCTIONS(FUNCTION)                                                       \
+  FUNCTION(cuGraphAddDependencies_v2, addDependencies,                                              \
+           (CuGraph, const CuGraphNode *, const CuGraphNode *, const CuGraphEdge *, size_t))
+
 struct Driver {
 #define PEWTER_CUDA_MEMBER(symbol, member, parameters) CuResult(*member) parameters = nullptr;
   PEWTER_CUDA_FUNCTIONS(PEWTER_CUDA_MEMBER)
+  PEWTER_CUDA_NEWER_FUNCTIONS(PEWTER_CUDA_MEMBER)
 #undef PEWTER_CUDA_MEMBER
 };
 

@@ -26,7 +26,7 @@ Hash128 LaunchPlan::shape() const {
   for (const Launch &launch : launches) {
     words.push_back(reinterpret_cast<uint64_t>(launch.function));
     words.push_back(uint64_t(launch.firstArgument) << 32 | launch.argumentCount);
-    words.push_back(launch.dependencyCount);
+    words.push_back(uint64_t(launch.mayOverlap) << 32 | launch.dependencyCount);
   }
   words.insert(words.end(), dependencies.begin(), dependencies.end());
   return hashOf(std::as_bytes(std::span(words)));
@@ -83,6 +83,11 @@ Result<void> LaunchPlanner::dispatch(const DispatchCommand &command, const Size3
   Launch launch{};
   launch.firstArgument = uint32_t(plan_.arguments.size());
   launch.argumentCount = command.argumentCount;
+  launch.mayOverlap = true;
+  for (const air::Argument &argument : pipeline.reflection().arguments)
+    if (argument.kind == air::ArgumentKind::Buffer && argument.addressSpace == air::AddressSpace::Constant)
+      launch.mayOverlap &= argument.parameter >= command.argumentCount ||
+                           command.arguments()[argument.parameter].kind == ArgumentBinding::Kind::Bytes;
   uint32_t sharedBytes = 0;
   for (uint32_t i = 0; i < command.argumentCount; ++i) {
     const ArgumentBinding &binding = command.arguments()[i];

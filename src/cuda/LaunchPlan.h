@@ -20,6 +20,9 @@ struct Launch {
   LaunchGrid position;
   uint32_t firstArgument, argumentCount; ///< In LaunchPlan::arguments.
   uint32_t firstDependency, dependencyCount; ///< In LaunchPlan::dependencies: earlier launches.
+  /// Whether the kernel may begin while the one before it ends: all that it reads as constant is inline. (A
+  /// constant buffer may be written by the kernel before, and constants are read before the wait.)
+  bool mayOverlap;
 };
 
 struct LaunchPlan {

@@ -148,6 +148,14 @@ Driver makeDriver() {
   d.instantiate = [](CuGraphExec *executable, CuGraph graph, unsigned long long) {
     FAKE("cuGraphInstantiate", *executable = reinterpret_cast<CuGraphExec>(graph));
   };
+  d.addDependencies = [](CuGraph, const CuGraphNode *from, const CuGraphNode *to, const CuGraphEdge *edges, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      auto *node = reinterpret_cast<FakeGraphNode *>(to[i]);
+      node->waitsFor.push_back(reinterpret_cast<FakeGraphNode *>(from[i]));
+      node->mayOverlap = edges[i].type == kProgrammaticEdge.type;
+    }
+    FAKE("cuGraphAddDependencies", (void)0);
+  };
   d.setKernelNode = [](CuGraphExec, CuGraphNode node, const CuKernelNodeParams *params) {
     FAKE("cuGraphExecKernelNodeSetParams", reinterpret_cast<FakeGraphNode *>(node)->launch = launchOf(*params));
   };

@@ -22,6 +22,7 @@ struct FakeLaunch {
 struct FakeGraphNode {
   FakeLaunch launch; ///< kernel is empty for an empty node.
   std::vector<FakeGraphNode *> waitsFor;
+  bool mayOverlap = false; ///< The last of those edges is programmatic.
 };
 
 /// State of the fake; reset by install().

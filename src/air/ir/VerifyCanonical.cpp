@@ -76,6 +76,7 @@ bool isPlainIntrinsic(Intrinsic::ID id) {
   case Intrinsic::memcpy:
   case Intrinsic::memmove:
   case Intrinsic::memset:
+  case Intrinsic::prefetch:
     return true;
   default:
     return false;

@@ -22,7 +22,7 @@
 
 namespace pewter::cuda {
 
-inline constexpr uint32_t kImageVersion = 1;
+inline constexpr uint32_t kImageVersion = 2;
 
 /// What a kernel cannot read from the special registers.
 struct LaunchGrid {

@@ -8,6 +8,8 @@
 #include "cuda/codegen/transform/LowerMatrix.h"
 #include "cuda/codegen/transform/LowerSimdgroup.h"
 #include "cuda/codegen/transform/MakeEntry.h"
+#include "cuda/codegen/transform/PairProducts.h"
+#include "cuda/codegen/transform/PlaceWait.h"
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -47,6 +49,7 @@ Result<void> lower(air::ir::CanonicalKernel &kernel, TargetMachine &machine) {
   kernel.function->setName(ptxName(name));
   module.setTargetTriple(machine.getTargetTriple());
   module.setDataLayout(machine.createDataLayout());
+  lowerPrefetches(module);
 
   PassBuilder builder(&machine);
   LoopAnalysisManager loops;
@@ -71,6 +74,9 @@ Result<void> lower(air::ir::CanonicalKernel &kernel, TargetMachine &machine) {
   // LLVM's own pipeline: here a lane is a thread, so nothing that it does to control flow hurts.
   passes.addPass(builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3));
   passes.run(module, modules);
+  pairProducts(module);
+  // Behind everything that could move an access across it.
+  placeWait(*kernel.function, /*overlaps=*/machine.getTargetCPU() != "sm_80");
 
   PEWTER_TRY_VOID(checkNoCallsLeft(module, name));
   std::string problem;

@@ -301,6 +301,107 @@ TEST(CudaPipeline, FourProductsOfBytesAreOneInstruction) {
   EXPECT_TRUE(assembles(*image)) << image->ptx;
 }
 
+const std::string kHalfMatrices = R"(
+declare <64 x half> @air.simdgroup_matrix_8x8_load.v64f16.p1f16(ptr addrspace(1), i64, <2 x i64>, i1) #0
+declare <64 x float> @air.simdgroup_matrix_8x8_init_filled.v64f32.f32(float) #0
+declare <64 x float> @air.simdgroup_matrix_8x8_multiply_accumulate.v64f32.v64f16.v64f16.v64f32(<64 x half>, <64 x half>, <64 x float>) #0
+declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float>, ptr addrspace(1), i64, <2 x i64>, i1) #0
+attributes #0 = { convergent nounwind willreturn })";
+
+/// Two rows of matrices times two behind each other; `flags` are those of the products.
+std::string fourProducts(const std::string &flags) {
+  std::string body = "%z = call <64 x float> @air.simdgroup_matrix_8x8_init_filled.v64f32.f32(float 0.0)\n";
+  for (std::string name : {"a0", "a1", "c0", "c1", "b0", "b1"})
+    body += fmt::format("%p{0} = getelementptr half, ptr addrspace(1) %src, i64 {1}\n%{0} = call <64 x half> "
+                        "@air.simdgroup_matrix_8x8_load.v64f16.p1f16(ptr addrspace(1) %p{0}, i64 64, <2 x i64> "
+                        "zeroinitializer, i1 {2})\n",
+                        name, (name[0] - 'a') * 512 + (name[1] - '0') * 8, name[0] == 'b' ? "true" : "false");
+  auto product = [&](const char *result, const char *a, const char *b, const char *sum) {
+    body += fmt::format("%{} = call {} <64 x float> @air.simdgroup_matrix_8x8_multiply_accumulate.v64f32.v64f16.v64f16"
+                        ".v64f32(<64 x half> %{}, <64 x half> %{}, <64 x float> %{})\n", result, flags, a, b, sum);
+  };
+  product("u0", "a0", "b0", "z");
+  product("u1", "a1", "b1", "u0");
+  product("l0", "c0", "b0", "z");
+  product("l1", "c1", "b1", "l0");
+  for (const char *name : {"u1", "l1"})
+    body += fmt::format("%at.{0} = getelementptr float, ptr addrspace(1) %dst, i64 {1}\ncall void "
+                        "@air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float> %{0}, ptr addrspace(1) %at.{0}, i64 8, "
+                        "<2 x i64> zeroinitializer, i1 false)\n", name, name[0] == 'u' ? 0 : 64);
+  return body + "ret void";
+}
+
+TEST(CudaPipeline, FastProductsOfHalvesAreTakenByTheMatrixUnits) {
+  for (uint32_t architecture : {80u, 90u, 100u}) {
+    auto image = compile(fourProducts("reassoc contract"), kHalfMatrices, architecture);
+    ASSERT_TRUE(image.has_value()) << image.error().describe();
+    EXPECT_EQ(countOf(image->ptx, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), 1u) << image->ptx;
+    EXPECT_THAT(image->ptx, Not(HasSubstr("m16n8k8")));
+    EXPECT_THAT(image->ptx, Not(HasSubstr("shfl.sync")));
+    EXPECT_TRUE(assembles(*image)) << image->ptx;
+  }
+}
+
+TEST(CudaPipeline, StrictProductsOfHalvesAreNot) {
+  auto image = compile(fourProducts(""), kHalfMatrices);
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_THAT(image->ptx, Not(HasSubstr("mma.sync")));
+  EXPECT_THAT(image->ptx, HasSubstr("fma.rn.f32"));
+}
+
+TEST(CudaPipeline, IntegersOfAllLanesAreReducedByOneInstruction) {
+  auto image = compile(R"(
+  %sum = call i32 @air.simd_sum.s.i32(i32 %gid)
+  %max = call i32 @air.simd_max.u.i32(i32 %sum)
+  store i32 %max, ptr addrspace(1) %dst, align 4
+  ret void)", "declare i32 @air.simd_sum.s.i32(i32) #0\ndeclare i32 @air.simd_max.u.i32(i32) #0\n"
+              "attributes #0 = { convergent nounwind willreturn }\n");
+  ASSERT_TRUE(image.has_value()) << image.error().describe();
+  EXPECT_THAT(image->ptx, HasSubstr("redux.sync.add.s32"));
+  EXPECT_THAT(image->ptx, HasSubstr("redux.sync.max.u32"));
+  EXPECT_TRUE(assembles(*image)) << image->ptx;
+}
+
+// A kernel waits for the one before it in front of whatever that may have written.
+TEST(CudaPipeline, KernelsWaitBeforeTheyLookAtMemory) {
+  const std::string store = "store float %v, ptr addrspace(1) %dp, align 4\nret void";
+  auto plain = compile(kLoad + store, "");
+  ASSERT_TRUE(plain.has_value()) << plain.error().describe();
+  const size_t wait = plain->ptx.find("griddepcontrol.wait");
+  ASSERT_NE(wait, std::string::npos);
+  EXPECT_LT(wait, plain->ptx.find("ld.global"));
+  EXPECT_EQ(compile(kLoad + store, "", 80)->ptx.find("griddepcontrol"), std::string::npos);
+
+  auto asking = compile(R"(
+  %ask = icmp ult i32 %gid, 7
+  br i1 %ask, label %first, label %rest
+first:
+  call void @llvm.prefetch.p1(ptr addrspace(1) %src, i32 0, i32 3, i32 1)
+  br label %rest
+rest:
+)" + kLoad + store, "declare void @llvm.prefetch.p1(ptr addrspace(1), i32, i32, i32)");
+  ASSERT_TRUE(asking.has_value()) << asking.error().describe();
+  const size_t asked = asking->ptx.find("prefetch.global.L2"), waits = asking->ptx.find("griddepcontrol.wait");
+  ASSERT_NE(asked, std::string::npos);
+  EXPECT_LT(asked, waits);
+  EXPECT_LT(waits, asking->ptx.find("ld.global"));
+  EXPECT_TRUE(assembles(*asking)) << asking->ptx;
+
+  // All threads wait, also those that read nothing.
+  auto some = compile(R"(
+  call void @llvm.prefetch.p1(ptr addrspace(1) %src, i32 0, i32 3, i32 1)
+  %is = icmp ult i32 %gid, 7
+  br i1 %is, label %work, label %done
+work:
+)" + kLoad + R"(
+  store float %v, ptr addrspace(1) %dp, align 4
+  br label %done
+done:
+  ret void)", "declare void @llvm.prefetch.p1(ptr addrspace(1), i32, i32, i32)");
+  ASSERT_TRUE(some.has_value()) << some.error().describe();
+  EXPECT_LT(some->ptx.find("griddepcontrol.wait"), some->ptx.find("bra"));
+}
+
 TEST(CudaPipeline, UnknownCallIsNamed) {
   auto image = compile(kLoad + R"(
   %x = call float @air.simd_bogus.f32(float %v)

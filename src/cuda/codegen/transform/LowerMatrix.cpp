@@ -2,10 +2,19 @@
 // Lane layout, as Apple's: with lane bits l4..l0, row = l4 l2 l1, column pair = l3 l0, so a lane owns
 // (row, 2 * pair) and (row, 2 * pair + 1). Element (r, c) is therefore element c & 1 of lane
 // r2 c2 r1 r0 c1. A product takes 8 steps, each one shuffle of A and two of B and two fused
-// multiply-adds, in the order that cpu/codegen/Vectorize.h fixes. Tested by codegen/Pipeline_test.cpp.
+// multiply-adds, in the order that cpu/codegen/Vectorize.h fixes.
+//
+// A kernel whose products are all of 16-bit factors with a float sum, in fast math, and which looks at no elements
+// takes the hardware's layout instead: row = lane / 4, column pair = lane % 4. Its products become calls that
+// PairProducts turns into mma. The second factor of mma has its columns where the first has its rows: one that is
+// loaded for nothing else is loaded so, any other is transposed in registers.
+// Tested by codegen/Pipeline_test.cpp.
 #include "cuda/codegen/transform/LowerMatrix.h"
 #include "cuda/codegen/transform/EmitWarp.h"
+#include "cuda/codegen/transform/PairProducts.h"
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
@@ -44,12 +53,15 @@ private:
     Value *first, *second;
     bool adjacent;
   };
-  Elements elementsOf(CallInst &call, unsigned pointerIndex, Type *element);
+  /// `isTurned`: two of a column instead of two of a row.
+  Elements elementsOf(CallInst &call, unsigned pointerIndex, Type *element, bool isTurned = false);
   struct Position {
     Value *row, *column;
   };
   Position position() {
     Value *lane = warp_.lane();
+    if (onUnits_)
+      return {builder_.CreateLShr(lane, 2), builder_.CreateShl(builder_.CreateAnd(lane, 3), 1)};
     Value *row = builder_.CreateOr(builder_.CreateLShr(builder_.CreateAnd(lane, 16), 2),
                                    builder_.CreateAnd(builder_.CreateLShr(lane, 1), 3));
     Value *column = builder_.CreateOr(builder_.CreateLShr(builder_.CreateAnd(lane, 8), 1),
@@ -61,9 +73,17 @@ private:
     dead_.push_back(&instruction);
   }
 
+  bool suitsUnits() const;
+  /// Turns a fragment round, so that a lane has two elements of a column.
+  Value *transposed(Value *fragment);
+  /// Whether a loaded matrix is the second factor of products and nothing else.
+  static bool isSecondFactor(const CallInst &load);
+
   Function &function_;
   IRBuilder<> builder_;
   EmitWarp warp_;
+  bool onUnits_ = false; ///< In the layout of the matrix units.
+  DenseMap<Value *, Value *> turned_; ///< Fragments as second factors.
   DenseMap<Value *, Value *> fragments_;
   SmallVector<Instruction *> dead_;
   SmallVector<PHINode *> phis_;
@@ -83,13 +103,55 @@ Value *Lowering::fragment(Value *matrix) {
   return nullptr;
 }
 
-Lowering::Elements Lowering::elementsOf(CallInst &call, unsigned pointerIndex, Type *element) {
+bool isProduct(const Value *value) {
+  auto *call = dyn_cast<CallInst>(value);
+  return call && call->getCalledFunction() &&
+         call->getCalledFunction()->getName().starts_with("air.simdgroup_matrix_8x8_multiply_accumulate");
+}
+
+bool Lowering::suitsUnits() const {
+  bool any = false;
+  for (const Instruction &instruction : instructions(function_)) {
+    if ((isa<ExtractElementInst>(instruction) || isa<InsertElementInst>(instruction)) &&
+        isMatrix(instruction.getOperand(0)->getType()))
+      return false;
+    if (!isProduct(&instruction))
+      continue;
+    auto elementOf = [&](const Value *value) { return cast<VectorType>(value->getType())->getElementType(); };
+    const Type *a = elementOf(instruction.getOperand(0));
+    if (!(a->isHalfTy() || a->isBFloatTy()) || elementOf(instruction.getOperand(1)) != a ||
+        !elementOf(instruction.getOperand(2))->isFloatTy() || !elementOf(&instruction)->isFloatTy() ||
+        !instruction.hasAllowReassoc())
+      return false;
+    any = true;
+  }
+  return any;
+}
+
+bool Lowering::isSecondFactor(const CallInst &load) {
+  return !load.use_empty() && all_of(load.uses(), [](const Use &use) {
+    return isProduct(use.getUser()) && use.getOperandNo() == 1;
+  });
+}
+
+Value *Lowering::transposed(Value *fragment) {
+  auto *asmType = FunctionType::get(builder_.getInt32Ty(), {builder_.getInt32Ty()}, false);
+  auto *turn = InlineAsm::get(asmType, "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r",
+                              /*hasSideEffects=*/false);
+  auto *call = builder_.CreateCall(turn, {builder_.CreateBitCast(fragment, builder_.getInt32Ty())});
+  call->addFnAttr(Attribute::Convergent);
+  return builder_.CreateBitCast(call, fragment->getType());
+}
+
+Lowering::Elements Lowering::elementsOf(CallInst &call, unsigned pointerIndex, Type *element, bool isTurned) {
   Value *pointer = call.getArgOperand(pointerIndex);
   Value *second = call.getArgOperand(pointerIndex + 1);
   auto part = [&](unsigned argument, uint64_t i) {
     return builder_.CreateExtractElement(call.getArgOperand(argument), i);
   };
   auto [row32, column32] = position();
+  if (isTurned)
+    std::swap(row32, column32);
   Value *row = builder_.CreateZExt(row32, builder_.getInt64Ty());
   Value *column = builder_.CreateZExt(column32, builder_.getInt64Ty());
   Value *columnStride, *rowStride, *originColumn, *originRow;
@@ -99,7 +161,7 @@ Lowering::Elements Lowering::elementsOf(CallInst &call, unsigned pointerIndex, T
     rowStride = part(pointerIndex + 2, 1);
     originColumn = part(pointerIndex + 3, 0);
     originRow = part(pointerIndex + 3, 1);
-    auto *one = dyn_cast<ConstantInt>(columnStride);
+    auto *one = dyn_cast<ConstantInt>(isTurned ? rowStride : columnStride);
     adjacent = one && one->isOne();
   } else { // (pointer, elements per row, origin, transpose)
     Value *transpose = call.getArgOperand(pointerIndex + 3);
@@ -112,13 +174,13 @@ Lowering::Elements Lowering::elementsOf(CallInst &call, unsigned pointerIndex, T
     originColumn = builder_.CreateSelect(transpose, originRow, originColumn);
     originRow = builder_.CreateSelect(transpose, column0, originRow);
     auto *constant = dyn_cast<ConstantInt>(transpose);
-    adjacent = constant && constant->isZero();
+    adjacent = constant && constant->isZero() != isTurned;
   }
   Value *offset = builder_.CreateAdd(
       builder_.CreateMul(builder_.CreateAdd(originColumn, column), columnStride),
       builder_.CreateMul(builder_.CreateAdd(originRow, row), rowStride));
   Value *first = builder_.CreateGEP(element, pointer, offset);
-  return {first, builder_.CreateGEP(element, first, columnStride), adjacent};
+  return {first, builder_.CreateGEP(element, first, isTurned ? rowStride : columnStride), adjacent};
 }
 
 Value *Lowering::multiplyAccumulate(CallInst &call) {
@@ -126,6 +188,10 @@ Value *Lowering::multiplyAccumulate(CallInst &call) {
         *c = fragment(call.getArgOperand(2));
   if (!a || !b || !c)
     return nullptr;
+  if (onUnits_) {
+    auto turned = turned_.find(call.getArgOperand(1));
+    return emitProduct(builder_, a, turned != turned_.end() ? turned->second : transposed(b), c);
+  }
   auto *floats = FixedVectorType::get(builder_.getFloatTy(), 2);
   auto widen = [&](Value *value) {
     return value->getType() == floats ? value : builder_.CreateFPExt(value, floats);
@@ -174,7 +240,8 @@ Result<void> Lowering::lowerCall(CallInst &call, StringRef operation) {
     return {};
   }
   if (operation.starts_with("load") && element) {
-    Elements at = elementsOf(call, 0, element);
+    const bool isTurned = onUnits_ && isSecondFactor(call);
+    Elements at = elementsOf(call, 0, element, isTurned);
     Align align(element->getPrimitiveSizeInBits() / 8);
     Value *result;
     if (at.adjacent) {
@@ -186,6 +253,8 @@ Result<void> Lowering::lowerCall(CallInst &call, StringRef operation) {
           result, builder_.CreateAlignedLoad(element, at.second, align), uint64_t(1));
     }
     replace(call, result);
+    if (isTurned)
+      turned_[&call] = result;
     return {};
   }
   if (operation.starts_with("store") && element) {
@@ -277,6 +346,7 @@ Result<void> Lowering::lowerInstruction(Instruction &instruction) {
 }
 
 Result<void> Lowering::run() {
+  onUnits_ = suitsUnits();
   // Definitions come before uses in reverse post-order, but for phis, which are completed at the end.
   SmallVector<Instruction *> order;
   for (BasicBlock *block : ReversePostOrderTraversal<Function *>(&function_))

@@ -2,7 +2,8 @@
 // Active lanes are those of the call's mask (LaneMasks.h). With all 32 active a reduction is a butterfly
 // of five exchanges, whose result is the same in every lane because each step is commutative. With fewer, a lane of the tree may have nobody to compute it, so a separate function
 // fetches all 32 values (the identity for inactive lanes) and every lane computes the tree itself:
-// slow, rare, and the same bits. Costs: 5 shuffles, or 32. Tested by codegen/Pipeline_test.cpp.
+// slow, rare, and the same bits. Costs: 5 shuffles, or 32; of 32-bit integers
+// in all lanes one instruction. Tested by codegen/Pipeline_test.cpp.
 #include "cuda/codegen/transform/LowerSimdgroup.h"
 #include "cuda/codegen/transform/EmitWarp.h"
 #include "cuda/codegen/transform/LaneMasks.h"
@@ -77,6 +78,28 @@ struct Operation {
       return builder.CreateXor(a, b);
     }
     return nullptr;
+  }
+  /// The instruction that does it for all lanes, which exists for 32-bit integers.
+  Intrinsic::ID wholeReduction() const {
+    if (!type->isIntegerTy(32))
+      return Intrinsic::not_intrinsic;
+    switch (combine) {
+    case Combine::Sum:
+      return Intrinsic::nvvm_redux_sync_add;
+    case Combine::Min:
+      return isSigned ? Intrinsic::nvvm_redux_sync_min : Intrinsic::nvvm_redux_sync_umin;
+    case Combine::Max:
+      return isSigned ? Intrinsic::nvvm_redux_sync_max : Intrinsic::nvvm_redux_sync_umax;
+    case Combine::And:
+      return Intrinsic::nvvm_redux_sync_and;
+    case Combine::Or:
+      return Intrinsic::nvvm_redux_sync_or;
+    case Combine::Xor:
+      return Intrinsic::nvvm_redux_sync_xor;
+    case Combine::Product:
+      break;
+    }
+    return Intrinsic::not_intrinsic;
   }
   Value *widen(IRBuilder<> &builder, Value *value) const {
     return workType() == type ? value : builder.CreateFPExt(value, workType());
@@ -237,6 +260,8 @@ Value *Lowering::reduce(Value *value, Combine combine) {
     Value *total = ifAllActive(
         [&] {
           Value *sum = working;
+          if (Intrinsic::ID id = operation.wholeReduction(); id && width_ == 32)
+            return (Value *)builder_.CreateIntrinsic(id, ArrayRef<Type *>(), {working, mask_.waited});
           for (unsigned step = width_ / 2; step; step /= 2) {
             Value *other = warp_.shuffle(sum, builder_.CreateXor(lane(), step), mask_.waited);
             sum = operation.apply(builder_, sum, other);

@@ -199,6 +199,9 @@ Result<void> makeEntry(air::ir::CanonicalKernel &kernel) {
   auto *entry = Function::Create(FunctionType::get(builder.getVoidTy(), entryTypes, false),
                                  GlobalValue::ExternalLinkage, name, module);
   entry->setCallingConv(CallingConv::PTX_Kernel);
+  // The driver then gives a thread no more registers than let as many run.
+  if (uint32_t most = kernel.reflection.maxTotalThreadsPerThreadgroup; most < 1024)
+    entry->addFnAttr("nvvm.maxntid", fmt::format("{}", most));
   unsigned gridIndex = unsigned(bodyTypes.size());
   entry->addParamAttr(gridIndex, Attribute::getWithByValType(context, gridType));
   entry->addParamAttr(gridIndex, Attribute::getWithAlignment(context, Align(4)));
