@@ -61,6 +61,23 @@ template <uint kWords> struct Fixed {
   }
 };
 
+/// Activations as Fixed, in memory: a row is [inputs] high bytes, [inputs] low bytes, then the scale and the sum of
+/// each run of 32. Rows begin at multiples of 16 bytes.
+static inline uint fixedRowBytes(uint inputs) { return (inputs * 2u + inputs / 4u + 15u) & ~15u; }
+/// A SIMD group puts a run there, of which each lane has an element.
+static inline void storeFixed(device uchar *row, uint inputs, uint run, float value, uint lane) {
+  // Of numbers that are not negative the bits are in the order of the values.
+  const float most = as_type<float>(simd_max(as_type<uint>(fabs(value))));
+  const float inverse = most > 0.0f ? 32639.0f / most : 0.0f;
+  const int whole = int(rint(value * inverse)), upper = (whole + 128) >> 8;
+  row[run * 32u + lane] = uchar(upper);
+  row[inputs + run * 32u + lane] = uchar(whole - (upper << 8));
+  const int sum = simd_sum(whole);
+  const float scale = most * (1.0f / 32639.0f);
+  if (lane == 0u)
+    *(device float2 *)(row + inputs * 2u + run * 8u) = float2(scale, float(sum) * scale);
+}
+
 /// The dot product of codes, added up word by word, with fixed activations.
 struct Dot {
   int high = 0, low = 0;
@@ -84,7 +101,6 @@ template <bool kFive> struct HeldK {
 
   static uint places(uint inputs) { return inputs / 64u; }
   void take(device const float *x, uint place) {
-    const uint block = place >> 2, pair = place & 3u;
     device const float4 *from = (device const float4 *)(x + place * 64u);
     float4 values[8], others[8];
     float4 sum = 0.0f, otherSum = 0.0f;
@@ -98,6 +114,29 @@ template <bool kFive> struct HeldK {
     second.take(others);
     firstSum = sumOf(sum);
     secondSum = sumOf(otherSum);
+    find(place);
+  }
+  void takeFixed(device const uchar *row, uint inputs, uint place) {
+    for (uint i = 0; i < 2; ++i) {
+      const uint4 high = read16(row + place * 64u + i * 16u), low = read16(row + inputs + place * 64u + i * 16u);
+      const uint4 highOther = read16(row + place * 64u + 32u + i * 16u);
+      const uint4 lowOther = read16(row + inputs + place * 64u + 32u + i * 16u);
+      for (uint j = 0; j < 4; ++j) {
+        first.high[i * 4u + j] = high[j];
+        first.low[i * 4u + j] = low[j];
+        second.high[i * 4u + j] = highOther[j];
+        second.low[i * 4u + j] = lowOther[j];
+      }
+    }
+    const float4 factors = as_type<float4>(read16(row + inputs * 2u + place * 16u));
+    first.scale = factors.x;
+    firstSum = factors.y;
+    second.scale = factors.z;
+    secondSum = factors.w;
+    find(place);
+  }
+  void find(uint place) {
+    const uint block = place >> 2, pair = place & 3u;
     head = block * (kFive ? 176u : 144u);
     codes = head + (kFive ? 48u : 16u) + pair * 32u;
     fifth = pair * 2u;
@@ -137,47 +176,70 @@ template <bool kFive> struct HeldK {
 };
 
 struct HeldQ6_K {
-  /// A place is 8 columns of half a block: 32 elements, 8 of each of four sub-blocks. Eight make a block, whose
+  /// A place is 16 columns of half a block: 64 elements, 16 of each of four sub-blocks. Four make a block, whose
   /// 210 bytes begin at multiples of 2; rows begin at multiples of 4.
-  Fixed<8> x;
-  float sums[4];
-  uint low, high, scales, end, shift;
+  Fixed<16> x;
+  float factors[4], sums[4]; ///< Of the four sub-blocks.
+  uint low, high, scales, end, shift, scaleShift;
 
-  static uint places(uint inputs) { return inputs / 32u; }
+  static uint places(uint inputs) { return inputs / 64u; }
   void take(device const float *from, uint place) {
-    const uint block = place >> 3, part = place >> 2 & 1u, column = (place & 3u) * 8u;
-    float4 values[8];
+    const uint block = place >> 2, part = place >> 1 & 1u, column = (place & 1u) * 16u;
+    float4 values[16];
     for (uint q = 0; q < 4; ++q) {
       device const float4 *at = (device const float4 *)(from + block * 256u + part * 128u + q * 32u + column);
-      values[2u * q] = at[0];
-      values[2u * q + 1u] = at[1];
-      sums[q] = -32.0f * (sumOf(at[0]) + sumOf(at[1]));
+      float4 sum = 0.0f;
+      for (uint i = 0; i < 4; ++i) {
+        values[4u * q + i] = at[i];
+        sum += at[i];
+      }
+      sums[q] = -32.0f * sumOf(sum);
     }
     x.take(values);
+    for (uint q = 0; q < 4; ++q)
+      factors[q] = x.scale;
+    find(place);
+  }
+  void takeFixed(device const uchar *row, uint inputs, uint place) {
+    const uint run = (place >> 2) * 8u + (place >> 1 & 1u) * 4u, column = (place & 1u) * 16u;
+    for (uint q = 0; q < 4; ++q) {
+      const uint4 upper = read16(row + (run + q) * 32u + column), lower = read16(row + inputs + (run + q) * 32u + column);
+      int sum = 0, lowSum = 0;
+      for (uint i = 0; i < 4; ++i) {
+        x.high[4u * q + i] = upper[i];
+        x.low[4u * q + i] = lower[i];
+        sum = dotBytes(0x01010101u, upper[i], sum);
+        lowSum = dotBytes(0x01010101u, lower[i], lowSum);
+      }
+      factors[q] = *(device const float *)(row + inputs * 2u + (run + q) * 8u);
+      sums[q] = -32.0f * (float(sum * 256 + lowSum) * factors[q]);
+    }
+    find(place);
+  }
+  void find(uint place) {
+    const uint block = place >> 2, part = place >> 1 & 1u, column = (place & 1u) * 16u;
     const uint base = block * 210u;
-    low = base + part * 64u + column;
-    high = base + 128u + part * 32u + column;
-    scales = base + 192u + part * 8u + (column >> 4);
+    shift = (base & 2u) * 8u; // What is behind a multiple of 4; all runs below begin at the same.
+    low = (base + part * 64u + column) & ~3u;
+    high = (base + 128u + part * 32u + column) & ~3u;
+    scales = (base + 192u + part * 8u) & ~3u;
+    scaleShift = (place & 1u) * 8u;
     end = base + 208u;
-    shift = (base & 2u) * 8u;
-    low &= ~3u;
-    high &= ~3u;
   }
 
   struct Bytes {
-    uint low[2][3], high[3];
-    char scales[4];
+    uint low[2][5], high[5], scales[3];
     half d;
   };
   Bytes read(device const uchar *row) const {
     Bytes bytes;
-    for (uint i = 0; i < 3; ++i) {
+    for (uint i = 0; i < 5; ++i) {
       bytes.low[0][i] = *(device const uint *)(row + low + 4u * i);
       bytes.low[1][i] = *(device const uint *)(row + low + 32u + 4u * i);
       bytes.high[i] = *(device const uint *)(row + high + 4u * i);
     }
-    for (uint q = 0; q < 4; ++q)
-      bytes.scales[q] = *(device const char *)(row + scales + 2u * q);
+    for (uint i = 0; i < 3; ++i)
+      bytes.scales[i] = *(device const uint *)(row + scales + 4u * i);
     bytes.d = *(device const half *)(row + end);
     return bytes;
   }
@@ -185,16 +247,18 @@ struct HeldQ6_K {
   static uint word(thread const uint *run, uint i, uint shift) { return shift ? run[i] >> 16 | run[i + 1u] << 16 : run[i]; }
   float dot(Bytes bytes) const {
     Dot dots[4];
-    for (uint i = 0; i < 2; ++i) {
+    for (uint i = 0; i < 4; ++i) {
       const uint a = word(bytes.low[0], i, shift), b = word(bytes.low[1], i, shift), c = word(bytes.high, i, shift);
       dots[0].add((a & 0x0f0f0f0fu) | (c << 4 & 0x30303030u), x, i);
-      dots[1].add((b & 0x0f0f0f0fu) | (c << 2 & 0x30303030u), x, 2u + i);
-      dots[2].add((a >> 4 & 0x0f0f0f0fu) | (c & 0x30303030u), x, 4u + i);
-      dots[3].add((b >> 4 & 0x0f0f0f0fu) | (c >> 2 & 0x30303030u), x, 6u + i);
+      dots[1].add((b & 0x0f0f0f0fu) | (c << 2 & 0x30303030u), x, 4u + i);
+      dots[2].add((a >> 4 & 0x0f0f0f0fu) | (c & 0x30303030u), x, 8u + i);
+      dots[3].add((b >> 4 & 0x0f0f0f0fu) | (c >> 2 & 0x30303030u), x, 12u + i);
     }
     float sum = 0.0f;
-    for (uint q = 0; q < 4; ++q)
-      sum += float(bytes.scales[q]) * (dots[q].value(x.scale) + sums[q]);
+    for (uint q = 0; q < 4; ++q) {
+      const uint pair = word(bytes.scales, q / 2u, shift) >> (q % 2u * 16u + scaleShift);
+      sum += float(char(pair & 0xffu)) * (dots[q].value(factors[q]) + sums[q]);
+    }
     return float(bytes.d) * sum;
   }
 };
@@ -223,6 +287,30 @@ struct HeldQ8_0 {
     }
     first.take(before);
     second.take(behind);
+  }
+  void takeFixed(device const uchar *row, uint inputs, uint place) {
+    at = place * 16u;
+    const uint block = at / 34u, end = (block + 1u) * 34u;
+    firstScale = block * 34u;
+    secondScale = end < at + 16u ? end : firstScale;
+    for (uint i = 0; i < 4; ++i)
+      first.high[i] = first.low[i] = second.high[i] = second.low[i] = 0u;
+    for (uint i = 0; i < 16; ++i) {
+      const uint byte = at + i;
+      const bool isFirst = byte < end;
+      const uint in = isFirst ? byte - firstScale : byte - end;
+      if (in >= 2u) {
+        const uint element = (isFirst ? block : block + 1u) * 32u + in - 2u, move = i % 4u * 8u;
+        const uint high = uint(row[element]) << move, low = uint(row[inputs + element]) << move;
+        first.high[i / 4u] |= isFirst ? high : 0u;
+        first.low[i / 4u] |= isFirst ? low : 0u;
+        second.high[i / 4u] |= isFirst ? 0u : high;
+        second.low[i / 4u] |= isFirst ? 0u : low;
+      }
+    }
+    device const float *factors = (device const float *)(row + inputs * 2u);
+    first.scale = factors[block * 2u];
+    second.scale = factors[(end < at + 16u ? block + 1u : block) * 2u];
   }
 
   struct Bytes {

@@ -132,6 +132,42 @@ Result<NS::SharedPtr<MTL::Buffer>> Context::allocate(uint64_t bytes, std::string
   return buffer;
 }
 
+Result<NS::SharedPtr<MTL::Buffer>> Context::allocateForDevice(uint64_t bytes, std::string_view label) const {
+  if (unifiedMemory())
+    return allocate(bytes, label);
+  auto buffer = NS::TransferPtr(
+      device_->newBuffer(std::max<uint64_t>(bytes, 16), MTL::ResourceStorageModePrivate));
+  if (!buffer)
+    return fail(ErrorKind::OutOfMemory, "The device has no room for buffer \"{}\" of {} bytes.", label, bytes);
+  buffer->setLabel(nsString(std::string(label)).get());
+  return buffer;
+}
+
+Result<NS::SharedPtr<MTL::Buffer>> Context::settled(NS::SharedPtr<MTL::Buffer> buffer) const {
+  if (unifiedMemory())
+    return buffer;
+  PEWTER_TRY(auto own, allocateForDevice(buffer->length(), textOf(buffer->label())));
+  PEWTER_TRY_VOID(copy({{buffer.get(), 0, own.get(), 0, buffer->length()}}));
+  return own;
+}
+
+Result<void> Context::copy(std::span<const Copy> copies) const {
+  if (unifiedMemory()) {
+    for (const Copy &c : copies)
+      std::memcpy(static_cast<std::byte *>(c.to->contents()) + c.toOffset,
+                  static_cast<const std::byte *>(c.from->contents()) + c.fromOffset, c.bytes);
+    return {};
+  }
+  auto pool = NS::TransferPtr(NS::AutoreleasePool::alloc()->init());
+  auto *buffer = queue_->commandBuffer();
+  auto *blit = buffer->blitCommandEncoder();
+  for (const Copy &c : copies)
+    blit->copyFromBuffer(c.from, c.fromOffset, c.to, c.toOffset, c.bytes);
+  blit->endEncoding();
+  buffer->commit();
+  return wait(buffer);
+}
+
 Result<void> Context::wait(MTL::CommandBuffer *buffer) const {
   if (buffer->status() >= MTL::CommandBufferStatusCompleted)
     return resultOf(buffer);

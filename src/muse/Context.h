@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
 namespace pewter::muse {
 
@@ -36,6 +37,14 @@ struct ContextOptions {
   std::optional<bool> lendThread = {};
 };
 
+/// Bytes to copy from a place in one buffer to a place in another.
+struct Copy {
+  MTL::Buffer *from;
+  uint64_t fromOffset;
+  MTL::Buffer *to;
+  uint64_t toOffset, bytes;
+};
+
 class Context {
 public:
   static Result<std::shared_ptr<Context>> create(ContextOptions options);
@@ -51,7 +60,15 @@ public:
   Result<MTL::Library *> library(MathMode mode);
   MTL::Library *prebuilt() const { return prebuilt_.get(); }
 
+  /// Memory that the host and the device reach.
   Result<NS::SharedPtr<MTL::Buffer>> allocate(uint64_t bytes, std::string_view label) const;
+  /// The device's own memory where it has some; else as allocate().
+  Result<NS::SharedPtr<MTL::Buffer>> allocateForDevice(uint64_t bytes, std::string_view label) const;
+  /// What the host has filled, where the device reads it best: itself, or a copy in the device's memory.
+  Result<NS::SharedPtr<MTL::Buffer>> settled(NS::SharedPtr<MTL::Buffer> buffer) const;
+  /// Copies in order, and waits: the host by itself where it reaches all memory.
+  Result<void> copy(std::span<const Copy> copies) const;
+  Result<void> copy(std::initializer_list<Copy> copies) const { return copy(std::span(copies.begin(), copies.size())); }
 
   /// Waits until a committed buffer has ended, at most options().waitSeconds. An error when it failed
   /// or did not end: then it names seconds, status and label, and the buffer is left alone.

@@ -2,6 +2,7 @@
 // Tested by tests/seed/SeedTable.cpp (the order of groups) and tests/engine/Goldens.cpp.
 #include "muse/DecodeGraph.h"
 #include "muse/KernelArguments.h"
+#include <algorithm>
 
 namespace pewter::muse {
 namespace {
@@ -31,14 +32,18 @@ void DecodeGraph::encodeToken(uint32_t tokenSlot) {
               groups(c_.hidden / 32, count_), 32);
   e_.group("entry_norm");
   e_.dispatch(*k_.rmsNorm, {at(a.hidden), w_.ones, at(a.normed)}, NormArguments{c_.hidden, c_.rmsEps, 0},
-              groups(count_), 32);
+              groups(count_), k_.normThreads);
   e_.group("attn_norm", 0);
-  e_.dispatch(*k_.rmsNorm, {at(a.normed), w_.layers[0].attnNorm, at(a.postNorm)},
-              NormArguments{c_.hidden, c_.rmsEps, 0}, groups(count_), 32);
+  e_.dispatch(k_.isFused ? *k_.rmsNormFixed : *k_.rmsNorm,
+              {at(a.normed), w_.layers[0].attnNorm, at(k_.isFused ? a.fixedHidden : a.postNorm)},
+              NormArguments{c_.hidden, c_.rmsEps, 0}, groups(count_), k_.normThreads);
   for (uint32_t layer = 0; layer < c_.layers; ++layer)
-    encodeLayer(layer);
+    k_.isFused ? encodeFusedLayer(layer) : encodeLayer(layer);
   e_.group("lm_head");
-  matvec(w_.head, a.hidden, a.logits);
+  if (k_.isFused)
+    matvecs({{&w_.head, a.logits.get()}}, a.fixedHidden);
+  else
+    matvec(w_.head, a.hidden, a.logits);
   e_.group("softcap");
   uint32_t logits = c_.vocab * count_;
   e_.dispatch1d(*k_.softcap, {at(a.logits)}, SoftcapArguments{logits, c_.logitScale, c_.softcap}, logits);
@@ -68,7 +73,7 @@ void DecodeGraph::encodeLayer(uint32_t layer) {
   e_.group("post_attn_ffn_norm", l);
   NormArguments tail{c_.hidden, c_.postNormEps, c_.rmsEps};
   e_.dispatch(*k_.normAddNorm, {at(a.projected), w.postAttnNorm, at(a.normed), w.ffnNorm, at(a.postNorm)},
-              tail, groups(count_), 32);
+              tail, groups(count_), k_.normThreads);
   e_.group("ffn_gate_up", l);
   matvec(w.ffnGate, a.postNorm, a.ffnGate);
   matvec(w.ffnUp, a.postNorm, a.ffnUp);
@@ -80,7 +85,97 @@ void DecodeGraph::encodeLayer(uint32_t layer) {
   e_.dispatch(*k_.normAddNorm,
               {at(a.projected), w.postFfnNorm, at(a.normed),
                last ? w_.outputNorm : w_.layers[layer + 1].attnNorm, at(last ? a.hidden : a.postNorm)},
-              tail, groups(count_), 32);
+              tail, groups(count_), k_.normThreads);
+}
+
+void DecodeGraph::matvecs(std::vector<Product> products, const NS::SharedPtr<MTL::Buffer> &x) {
+  while (!products.empty()) {
+    // What has the format of the first, in one launch.
+    const Matrix &first = *products.front().matrix;
+    std::vector<Product> together, rest;
+    for (const Product &p : products)
+      (p.matrix->type == first.type ? together : rest).push_back(p);
+    const size_t count = together.size();
+    HeldArguments args{first.inputs, static_cast<uint32_t>(count), count_, engine_.options().held.prefetchBytes, {}};
+    View weights[4], outputs[4];
+    uint32_t quads = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      const Product &p = together[std::min(i, count - 1)];
+      weights[i] = p.matrix->data;
+      outputs[i] = {p.output, 0};
+      if (i < count) {
+        args.parts[i] = {p.matrix->outputs, p.matrix->rowBytes, p.matrix->scale};
+        quads += (p.matrix->outputs + 3) / 4;
+      }
+    }
+    const HeldLaunch launch = heldLaunch(first, quads, count_, engine_.options().held);
+    e_.dispatch(*heldOf(first.type).matvecs,
+                {weights[0], weights[1], weights[2], weights[3], at(x), outputs[0], outputs[1], outputs[2], outputs[3]},
+                args, groups(launch.threadgroups), launch.threads);
+    products = std::move(rest);
+  }
+}
+
+void DecodeGraph::encodeFusedLayer(uint32_t layer) {
+  const Activations &a = a_;
+  const LayerWeights &w = w_.layers[layer];
+  const int l = static_cast<int>(layer);
+  const bool last = layer + 1 == c_.layers;
+  const uint64_t partialBytes = uint64_t(c_.heads) * a.splits * (c_.headDim + 2) * 4;
+
+  e_.group("qkvg", l);
+  matvecs({{&w.q, a.q.get()}, {&w.gate, a.gate.get()}, {&w.k, a.k.get()}, {&w.v, a.v.get()}}, a.fixedHidden);
+  e_.group("heads", l);
+  for (uint32_t row = 0; row < count_; ++row) {
+    const LayerCache &cache = rows_[row].sequence->caches_[layer];
+    const uint32_t position = rows_[row].position;
+    e_.dispatch(*k_.finishHeads,
+                {at(a.q, row * queryBytes()), at(a.k, row * keyBytes()), at(a.v, row * keyBytes()), w.qNorm, w.kNorm,
+                 engine_.rotations(), at(cache.k), at(cache.v)},
+                HeadsArguments{c_.headDim, c_.heads, c_.kvHeads, c_.sliding[layer] ? c_.ropeDim / 2 : 0, position,
+                               cache.blocks, cache.plane.physicalRow(position), c_.rmsEps},
+                groups(c_.heads + 2 * c_.kvHeads), 32);
+  }
+  auto argumentsOf = [&](const DecodeRow &row) {
+    const LayerCache &cache = row.sequence->caches_[layer];
+    return AttentionArguments{c_.headDim,         c_.headsPerKvHead(),
+                              cache.blocks,       cache.plane.length,
+                              engine_.attentionSplits(cache.plane.length), c_.attentionScale()};
+  };
+  e_.group("attention", l);
+  for (uint32_t row = 0; row < count_; ++row) {
+    const LayerCache &cache = rows_[row].sequence->caches_[layer];
+    const AttentionArguments args = argumentsOf(rows_[row]);
+    e_.dispatch(*k_.attendSplit,
+                {at(a.q, row * queryBytes()), at(cache.k), at(cache.v), at(a.partials, row * partialBytes)}, args,
+                groups(c_.kvHeads, args.splits), 32 * std::min(4u, (c_.headsPerKvHead() + 3) / 4));
+  }
+  e_.barrier({a.partials.get()});
+  for (uint32_t row = 0; row < count_; ++row)
+    e_.dispatch(*k_.joinGate,
+                {at(a.partials, row * partialBytes), at(a.gate, row * queryBytes()),
+                 at(a.fixedAttention, row * fixedBytes(c_.attentionDim()))},
+                argumentsOf(rows_[row]), groups(c_.heads), 256);
+  e_.group("o_proj", l);
+  matvecs({{&w.output, a.projected.get()}}, a.fixedAttention);
+  e_.group("post_attn_ffn_norm", l);
+  NormArguments tail{c_.hidden, c_.postNormEps, c_.rmsEps};
+  e_.dispatch(*k_.normAddNorm, {at(a.projected), w.postAttnNorm, at(a.normed), w.ffnNorm, at(a.fixedHidden)}, tail,
+              groups(count_), k_.normThreads);
+  e_.group("ffn_gate_up", l);
+  const HeldLaunch gated = heldLaunch(w.ffnGate, w.ffnGate.outputs / 32, count_, engine_.options().held);
+  HeldArguments args{w.ffnGate.inputs, 2, count_, engine_.options().held.prefetchBytes, {}};
+  args.parts[0] = {w.ffnGate.outputs, w.ffnGate.rowBytes, w.ffnGate.scale};
+  args.parts[1] = {w.ffnUp.outputs, w.ffnUp.rowBytes, w.ffnUp.scale};
+  e_.dispatch(*heldOf(w.ffnGate.type).gated, {w.ffnGate.data, w.ffnUp.data, at(a.fixedHidden), at(a.fixedFfn)}, args,
+              groups(w.ffnGate.outputs / 32), gated.threads);
+  e_.group("ffn_down", l);
+  matvecs({{&w.ffnDown, a.projected.get()}}, a.fixedFfn);
+  e_.group("post_ffn_next_norm", l);
+  e_.dispatch(*k_.normAddNorm,
+              {at(a.projected), w.postFfnNorm, at(a.normed),
+               last ? w_.outputNorm : w_.layers[layer + 1].attnNorm, at(a.fixedHidden)},
+              tail, groups(count_), k_.normThreads);
 }
 
 void DecodeGraph::encodeAttention(uint32_t layer) {
@@ -115,7 +210,7 @@ void DecodeGraph::encodeAttention(uint32_t layer) {
                               engine_.attentionSplits(cache.plane.length),
                               c_.attentionScale()};
   };
-  const uint64_t partialBytes = uint64_t(c_.heads) * 32 * (c_.headDim + 2) * 4;
+  const uint64_t partialBytes = uint64_t(c_.heads) * a.splits * (c_.headDim + 2) * 4;
   for (uint32_t row = 0; row < count_; ++row) {
     const LayerCache &cache = rows_[row].sequence->caches_[layer];
     AttentionArguments args = argumentsOf(rows_[row]);

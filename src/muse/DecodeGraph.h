@@ -33,9 +33,19 @@ public:
 private:
   /// Bytes of a row of queries, and of one of keys or values.
   uint64_t queryBytes() const { return uint64_t(c_.attentionDim()) * 4; }
+  static uint64_t fixedBytes(uint64_t width) { return (width * 9 / 4 + 15) / 16 * 16; }
   uint64_t keyBytes() const { return uint64_t(c_.kvDim()) * 4; }
   void encodeLayer(uint32_t layer);
   void encodeAttention(uint32_t layer);
+  /// The same with the fused kernels of a GPU.
+  void encodeFusedLayer(uint32_t layer);
+  struct Product {
+    const Matrix *matrix;
+    MTL::Buffer *output;
+  };
+  /// Up to four matrices times the same rows, in a launch for each format among them.
+  void matvecs(std::vector<Product> products, const NS::SharedPtr<MTL::Buffer> &x);
+  const HeldKernels &heldOf(TensorType type) const { return k_.held.at(type)[count_ > 2 ? 2 : count_ - 1]; }
   void matvec(const Matrix &matrix, const NS::SharedPtr<MTL::Buffer> &x,
               const NS::SharedPtr<MTL::Buffer> &y);
 

@@ -15,12 +15,15 @@
 #include "muse/Activations.h"
 #include "muse/Tokenizer.h"
 #include "muse/Weights.h"
+#include <array>
 #include <functional>
 
 namespace pewter::muse {
 
 /// Rows of a prefill chunk; fewer when a decode waits.
 inline constexpr uint32_t kPrefillRows = 512, kPrefillRowsWhenBusy = 64;
+/// The same where weights are dequantised once a chunk, for matrix units.
+inline constexpr uint32_t kPrefillRowsOnUnits = 2048;
 
 enum class KvType { F16, F32 };
 
@@ -28,16 +31,26 @@ enum class KvType { F16, F32 };
 /// of 16 or 32 bits and NVFP4 always meet floats, and so does decoding.
 enum class ActivationType { F32, Int8 };
 
+/// How matvecs with held activations are launched; what an H200 likes.
+struct HeldTuning {
+  uint32_t cores = 132, threadsOfCore = 640, mostThreads = 192, prefetchBytes = 0;
+};
+
 struct EngineOptions {
   uint32_t maxContext = 0;   ///< The longest sequence; 0 takes the model's.
   KvType kv = KvType::F16;
   ActivationType activations = ActivationType::F32;
   bool serialPrefill = false; ///< A serial encoder for prefill, to compare with the concurrent one.
-  /// Rows per SIMD group and SIMD groups per threadgroup of matvec kernels: "1r1s", "2r1s", "4r2s";
-  /// "" takes what suits the device.
+  /// Rows per SIMD group and SIMD groups per threadgroup of matvec kernels: "1r1s", "2r1s", "4r2s"; or
+  /// "held" (kernels/matvecs_held.metal), and "4r2s" where the model has matrices that it does not take. "" takes
+  /// what suits the device.
   std::string matvec = {};
+  HeldTuning held = {};
   /// Outputs that a matmul of prefill sums at a time, 8 or 2; 0 takes what suits the device.
   uint32_t matmulOutputs = 0;
+  /// Fills a buffer of the device with a shard's bytes instead of uploading the file's: for measuring a shape
+  /// without having its weights.
+  WeightMaker makeWeights = {};
   /// Told the fraction of the kernels that are built, when that takes compiling.
   std::function<void(double)> progress = {};
 };
@@ -48,10 +61,31 @@ struct MatvecKernel {
   uint32_t rowsPerGroup = 1, threads = 32;
 };
 
+/// The launch of a held kernel.
+struct HeldLaunch {
+  uint32_t threads = 0, threadgroups = 0;
+};
+/// For `rows` activations of a matrix like `matrix`, whose threadgroups share `units` of outputs.
+HeldLaunch heldLaunch(const Matrix &matrix, uint32_t units, uint32_t rows, const HeldTuning &tuning);
+
+/// The fused kernels of one format, for 1, 2 or 4 rows.
+struct HeldKernels {
+  const Kernel *matvecs = nullptr, *gated = nullptr;
+};
+
 /// Every kernel by its role.
 struct Kernels {
+  uint32_t normThreads = 32; ///< Of rmsNorm and normAddNorm.
   const Kernel *embedding, *rmsNorm, *headNorm, *normAddNorm, *rotate, *kvStore, *attend, *attendReduce,
       *gate, *siluMul, *softcap, *argmax1, *argmax2;
+  bool isFused = false; ///< Decode takes these; they exist only then.
+  const Kernel *finishHeads, *attendSplit, *joinGate, *rmsNormFixed;
+  std::unordered_map<TensorType, std::array<HeldKernels, 3>> held;
+  bool hasGemm = false; ///< Prefill takes these.
+  const Kernel *halfRows, *gemm;
+  const Kernel *attendUnits = nullptr; ///< With a cache of halves.
+  std::unordered_map<TensorType, const Kernel *> dequantize;
+  uint32_t tileNormThreads = 32; ///< Of rmsNormTiles and normAddNormTiles.
   const Kernel *toTiles, *takeRow, *rmsNormTiles, *normAddNormTiles, *headNormTiles,
       *rotateTiles, *kvStage, *kvPublish, *attendTiles;
   std::unordered_map<TensorType, MatvecKernel> matvec;
@@ -76,6 +110,7 @@ struct BatchWorkspace {
   NS::SharedPtr<MTL::Buffer> q, gate;                         ///< f32 [heads * headDim]
   NS::SharedPtr<MTL::Buffer> quantized;                       ///< blocks of kernels/prefill_int8.metal, of the widest
   NS::SharedPtr<MTL::Buffer> logits;                          ///< f32 [vocab], when all are wanted
+  NS::SharedPtr<MTL::Buffer> rows, weights; ///< With matrix units: f16 [stride][widest], and of the largest matrix
 };
 
 class Engine {
@@ -98,6 +133,8 @@ public:
   View rotations() const { return {rotations_.get(), 0}; }
   /// The workspace of chunks of `stride` rows; only while holding a permit. The widest is kept.
   Result<BatchWorkspace *> workspace(uint32_t stride, bool withLogits);
+  /// Rows of a prefill chunk at most.
+  uint32_t prefillRows() const { return kernels_.hasGemm ? kPrefillRowsOnUnits : kPrefillRows; }
   /// Buffers for four rows that decode together; only while holding a permit.
   Result<Activations *> packedActivations();
   /// Workers per key-value head in the attention of one query over `rows` rows: 1 to 32.

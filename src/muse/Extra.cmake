@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The engine's kernels travel inside libpewter as text: one header with a name and a raw string for
 # each, in the order in which they are concatenated; includes of each other are left out.
-set(engine_kernels formats matvec embedding norms_1sg elementwise kv_cache argmax prefill_matmul prefill_int8
-    prefill_layout prefill_attention)
+set(engine_kernels formats matvec matvec_held matvecs_held embedding norms_1sg norms_32sg elementwise kv_cache decode_gpu
+    argmax prefill_matmul prefill_int8 prefill_layout prefill_attention prefill_gemm)
 set(engine_kernel_text "")
 foreach(name IN LISTS engine_kernels)
   set(path ${CMAKE_SOURCE_DIR}/kernels/${name}.metal)

@@ -13,37 +13,71 @@
 
 namespace pewter::muse {
 
-Bytes Sequence::rowsAhead(uint32_t count) const {
+Result<Bytes> Sequence::rowsAhead(uint32_t count) {
   const ModelConfig &c = engine_->config();
+  const Context &context = engine_->context();
   const uint64_t rowBytes = 2ull * c.kvDim() * engine_->kvElementBytes();
   Bytes out;
-  for (const LayerCache &cache : caches_) {
+  std::vector<Copy> copies;
+  for (size_t l = 0; l < caches_.size(); ++l) {
+    const LayerCache &cache = caches_[l];
     const KvPlane &plane = cache.plane;
     if (plane.length + count <= plane.capacity)
       continue; // nothing is overwritten
+    if (!context.unifiedMemory()) {
+      // The device keeps a copy of the plane; the host looks at it only when something is undone.
+      spares_.resize(caches_.size());
+      LayerCache &spare = spares_[l];
+      if (!spare.k) {
+        spare.blocks = cache.blocks;
+        PEWTER_TRY(spare.k, context.allocateForDevice(cache.k->length(), fmt::format("k_spare.{}", l)));
+        PEWTER_TRY(spare.v, context.allocateForDevice(cache.v->length(), fmt::format("v_spare.{}", l)));
+      }
+      copies.push_back({cache.k.get(), 0, spare.k.get(), 0, cache.k->length()});
+      copies.push_back({cache.v.get(), 0, spare.v.get(), 0, cache.v->length()});
+      continue;
+    }
     for (uint32_t i = 0; i < std::min(count, plane.capacity); ++i) {
       out.resize(out.size() + rowBytes);
       cache.readRow(c, engine_->kvElementBytes(), plane.physicalRow(plane.end() + i),
                     out.data() + out.size() - rowBytes);
     }
   }
+  if (!copies.empty())
+    PEWTER_TRY_VOID(context.copy(copies));
   return out;
 }
 
-void Sequence::rollBack(const std::vector<KvPlane> &before, ByteView rows, uint32_t count, uint32_t fed) {
+Result<void> Sequence::rollBack(const std::vector<KvPlane> &before, ByteView rows, uint32_t count,
+                                uint32_t fed) {
   const ModelConfig &c = engine_->config();
+  const bool unified = engine_->context().unifiedMemory();
   const uint64_t rowBytes = 2ull * c.kvDim() * engine_->kvElementBytes();
   size_t at = 0;
+  Bytes row(rowBytes);
   for (size_t l = 0; l < caches_.size(); ++l) {
     const KvPlane &old = before[l];
-    if (old.length + count > old.capacity)
-      for (uint32_t i = 0; i < std::min(count, old.capacity); ++i, at += rowBytes)
-        if (i >= fed)
-          caches_[l].writeRow(c, engine_->kvElementBytes(), old.physicalRow(old.end() + i), rows.data() + at);
+    if (old.length + count > old.capacity) {
+      PEWTER_TRY(LayerCache host, onHost(caches_[l]));
+      LayerCache spare;
+      if (!unified) {
+        PEWTER_TRY(spare, onHost(spares_[l]));
+      }
+      for (uint32_t i = 0; i < std::min(count, old.capacity); ++i, at += rowBytes) {
+        const uint32_t place = old.physicalRow(old.end() + i);
+        if (i < fed)
+          continue;
+        if (!unified)
+          spare.readRow(c, engine_->kvElementBytes(), place, row.data());
+        host.writeRow(c, engine_->kvElementBytes(), place, unified ? rows.data() + at : row.data());
+      }
+      PEWTER_TRY_VOID(toDevice(host, caches_[l]));
+    }
     KvPlane plane = old;
     PEWTER_CHECK(fed == 0 || plane.appendBatch(old.end(), fed));
     caches_[l].plane = plane;
   }
+  return {};
 }
 
 Result<std::pair<uint32_t, bool>> Sequence::greedyBlock(uint32_t token, uint32_t ahead,
@@ -51,7 +85,8 @@ Result<std::pair<uint32_t, bool>> Sequence::greedyBlock(uint32_t token, uint32_t
                                                         std::vector<uint32_t> &out) {
   PEWTER_TRY(auto permit, engine_->scheduler().acquire(options_.id, WorkKind::Decode));
   auto before = planes();
-  Bytes overwritten = rowsAhead(ahead);
+  hasHostLogits_ = false;
+  PEWTER_TRY(Bytes overwritten, rowsAhead(ahead));
   auto *ids = static_cast<volatile uint32_t *>(a_.tokens->contents());
   ids[0] = token;
   std::vector<NS::SharedPtr<MTL::CommandBuffer>> inFlight;
@@ -85,13 +120,14 @@ Result<std::pair<uint32_t, bool>> Sequence::greedyBlock(uint32_t token, uint32_t
     more = !goOn || goOn(best);
   }
   if (error) {
-    rollBack(before, overwritten, ahead, 0);
+    if (auto undone = rollBack(before, overwritten, ahead, 0); !undone)
+      error = std::move(undone).error();
     out.resize(out.size() - fed);
     history_.resize(position_);
     return std::unexpected(std::move(*error).whileDoing(fmt::format("decoding ahead of token {}", position_)));
   }
   if (fed < ahead) // the last one that counts is fed again by the caller, for its logits
-    rollBack(before, overwritten, ahead, --fed);
+    PEWTER_TRY_VOID(rollBack(before, overwritten, ahead, --fed));
   history_.resize(position_ + fed);
   position_ += fed;
   return std::pair{fed, more};

@@ -35,6 +35,18 @@ struct AttentionArguments {
   uint32_t headDim, headsPerKv, blocks, rows, splits;
   float scale;
 };
+struct HeldPart {
+  uint32_t outputs, rowBytes;
+  float scale;
+};
+struct HeldArguments {
+  uint32_t inputs, count, rows, prefetch;
+  HeldPart parts[4];
+};
+struct HeadsArguments {
+  uint32_t headDim, queryHeads, keyHeads, pairs, position, blocks, row;
+  float epsilon;
+};
 struct ArgmaxArguments {
   uint32_t count, span;
 };
@@ -49,6 +61,9 @@ struct TakeArguments {
 struct TileNormArguments {
   uint32_t width;
   float epsilon, epsilon2;
+};
+struct GemmTilesArguments {
+  uint32_t inputs, outputs, rows;
 };
 struct TileHeadArguments {
   uint32_t headDim, queryHeads, keyHeads, pairs, position, last;

@@ -27,6 +27,21 @@ void PrefillGraph::quantize(std::initializer_list<const Matrix *> matrices,
 
 void PrefillGraph::matmul(const Matrix &m, const NS::SharedPtr<MTL::Buffer> &x,
                           const NS::SharedPtr<MTL::Buffer> &y) {
+  if (k_.hasGemm && &m != &w_.head) {
+    if (halved_ != x.get()) {
+      e_.barrier({b_.rows.get()});
+      e_.dispatch(*k_.halfRows, {at(x), at(b_.rows)}, m.inputs, MTL::Size(b_.stride / 32, m.inputs / 32, 1), 256);
+      halved_ = x.get();
+    }
+    e_.barrier({b_.weights.get()}); // the product before reads what is overwritten
+    e_.dispatch(*k_.dequantize.at(m.type), {m.data, at(b_.weights)},
+                MatrixArguments{m.inputs, m.outputs, m.rowBytes, b_.stride, m.scale},
+                MTL::Size((m.inputs + 255) / 256, (m.outputs + 7) / 8, 1), 256);
+    e_.barrier({b_.rows.get(), b_.weights.get()});
+    e_.dispatch(*k_.gemm, {at(b_.rows), at(b_.weights), at(y)}, GemmTilesArguments{m.inputs, m.outputs, b_.stride},
+                MTL::Size((b_.stride + 127) / 128, m.outputs / 128, 1), 128);
+    return;
+  }
   MatrixArguments args{m.inputs, m.outputs, m.rowBytes, b_.stride, m.scale};
   auto int8 = k_.matmulInt8.find(m.type);
   const bool isInt8 = int8 != k_.matmulInt8.end();
@@ -61,10 +76,10 @@ Result<void> PrefillGraph::encodeChunk(uint32_t position, uint32_t rows, bool al
   e_.dispatch(*k_.toTiles, {at(b_.embedded), at(b_.hidden)}, ToTilesArguments{rows, c_.hidden}, MTL::Size(tiles, c_.hidden, 1), 32);
   e_.group("entry_norm");
   TileNormArguments norm{c_.hidden, c_.rmsEps, 0};
-  e_.dispatch(*k_.rmsNormTiles, {at(b_.hidden), w_.ones, at(b_.normed)}, norm, MTL::Size(tiles, 1, 1), 32);
+  e_.dispatch(*k_.rmsNormTiles, {at(b_.hidden), w_.ones, at(b_.normed)}, norm, MTL::Size(tiles, 1, 1), k_.tileNormThreads);
   e_.group("attn_norm", 0);
   e_.dispatch(*k_.rmsNormTiles, {at(b_.normed), w_.layers[0].attnNorm, at(b_.postNorm)}, norm,
-              MTL::Size(tiles, 1, 1), 32);
+              MTL::Size(tiles, 1, 1), k_.tileNormThreads);
   for (uint32_t layer = 0; layer < c_.layers; ++layer)
     PEWTER_TRY_VOID(encodeLayer(layer));
 
@@ -103,6 +118,7 @@ Result<void> PrefillGraph::encodeLayer(uint32_t layer) {
 
   e_.group("qkvg", l);
   quantize({&w.q, &w.gate, &w.k, &w.v}, b_.postNorm);
+  halved_ = nullptr;
   matmul(w.q, b_.postNorm, b_.q);
   matmul(w.gate, b_.postNorm, b_.gate);
   matmul(w.k, b_.postNorm, b_.k);
@@ -112,26 +128,29 @@ Result<void> PrefillGraph::encodeLayer(uint32_t layer) {
   elementwise(*k_.gate, b_.attention, b_.gate, c_.attentionDim());
   e_.group("o_proj", l);
   quantize({&w.output}, b_.attention);
+  halved_ = nullptr;
   matmul(w.output, b_.attention, b_.projected);
   TileNormArguments tail{c_.hidden, c_.postNormEps, c_.rmsEps};
   e_.group("post_attn_ffn_norm", l);
   e_.dispatch(*k_.normAddNormTiles,
               {at(b_.projected), w.postAttnNorm, at(b_.normed), w.ffnNorm, at(b_.postNorm)}, tail,
-              MTL::Size(tiles, 1, 1), 32);
+              MTL::Size(tiles, 1, 1), k_.tileNormThreads);
   e_.group("ffn_gate_up", l);
   quantize({&w.ffnGate, &w.ffnUp}, b_.postNorm);
+  halved_ = nullptr;
   matmul(w.ffnGate, b_.postNorm, b_.ffnGate);
   matmul(w.ffnUp, b_.postNorm, b_.ffnUp);
   e_.group("swiglu", l);
   elementwise(*k_.siluMul, b_.ffnGate, b_.ffnUp, c_.ffn);
   e_.group("ffn_down", l);
   quantize({&w.ffnDown}, b_.ffnGate);
+  halved_ = nullptr;
   matmul(w.ffnDown, b_.ffnGate, b_.projected);
   e_.group("post_ffn_next_norm", l);
   e_.dispatch(*k_.normAddNormTiles,
               {at(b_.projected), w.postFfnNorm, at(b_.normed),
                last ? w_.outputNorm : w_.layers[layer + 1].attnNorm, at(last ? b_.hidden : b_.postNorm)},
-              tail, MTL::Size(tiles, 1, 1), 32);
+              tail, MTL::Size(tiles, 1, 1), k_.tileNormThreads);
   return {};
 }
 
@@ -169,9 +188,17 @@ Result<void> PrefillGraph::encodeAttention(uint32_t layer) {
                               position_,
                               c_.sliding[layer] ? std::min(c_.window, kNoWindow) : kNoWindow,
                               c_.attentionScale()};
-  e_.dispatchWithMemory(*k_.attendTiles,
-                        {at(b_.q), at(cache.k), at(cache.v), at(b_.kStage), at(b_.vStage), at(b_.attention)},
-                        args, 2 * kAttentionKeys * c_.headDim * 4, MTL::Size(tiles, c_.heads, 1), 32);
+  if (k_.attendUnits) {
+    e_.dispatch(*k_.halfRows, {at(b_.q), at(b_.rows)}, c_.attentionDim(), MTL::Size(tiles, c_.attentionDim() / 32, 1), 256);
+    e_.barrier({b_.rows.get()});
+    e_.dispatch(*k_.attendUnits,
+                {at(b_.rows), at(cache.k), at(cache.v), at(b_.kStage), at(b_.vStage), at(b_.attention)}, args,
+                MTL::Size(tiles, c_.heads, 1), 64);
+  } else {
+    e_.dispatchWithMemory(*k_.attendTiles,
+                          {at(b_.q), at(cache.k), at(cache.v), at(b_.kStage), at(b_.vStage), at(b_.attention)},
+                          args, 2 * kAttentionKeys * c_.headDim * 4, MTL::Size(tiles, c_.heads, 1), 32);
+  }
   e_.group("kv_publish", l);
   PEWTER_TRY(uint32_t survivor, cache.plane.appendBatch(position_, rows_));
   e_.dispatch(*k_.kvPublish, {at(b_.kStage), at(b_.vStage), at(cache.k), at(cache.v)},

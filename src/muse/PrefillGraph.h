@@ -35,6 +35,7 @@ private:
   const Kernels &k_;
   uint32_t position_ = 0, rows_ = 0;
   bool allLogits_ = false;
+  MTL::Buffer *halved_ = nullptr; ///< What the workspace's rows of halves hold, in this group.
 };
 
 } // namespace pewter::muse

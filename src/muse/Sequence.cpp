@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace pewter::muse {
 namespace {
@@ -30,7 +31,10 @@ Result<std::unique_ptr<Sequence>> Sequence::create(std::shared_ptr<Engine> engin
 Result<void> Sequence::allocate() {
   const ModelConfig &c = engine_->config();
   const Context &context = engine_->context();
-  PEWTER_TRY(a_, Activations::create(context, c, /*rows=*/1));
+  PEWTER_TRY(a_, Activations::create(context, c, /*rows=*/1, engine_->kernels().isFused));
+  if (!context.unifiedMemory()) {
+    PEWTER_TRY(hostLogits_, context.allocate(uint64_t(c.vocab) * 4, "logits on the host"));
+  }
   for (uint32_t l = 0; l < c.layers; ++l) {
     LayerCache cache;
     cache.plane.layer = l;
@@ -38,8 +42,8 @@ Result<void> Sequence::allocate() {
                                         : KvPlane::fullCapacity(maxContext_);
     cache.blocks = (cache.plane.capacity + 31) / 32;
     uint64_t bytes = uint64_t(cache.blocks) * 32 * c.kvDim() * engine_->kvElementBytes();
-    PEWTER_TRY(cache.k, context.allocate(bytes, fmt::format("k_cache.{}", l)));
-    PEWTER_TRY(cache.v, context.allocate(bytes, fmt::format("v_cache.{}", l)));
+    PEWTER_TRY(cache.k, context.allocateForDevice(bytes, fmt::format("k_cache.{}", l)));
+    PEWTER_TRY(cache.v, context.allocateForDevice(bytes, fmt::format("v_cache.{}", l)));
     caches_.push_back(std::move(cache));
   }
   return {};
@@ -81,6 +85,7 @@ Result<void> Sequence::runDecode(uint32_t token, GraphOptions options) {
   PEWTER_TRY_VOID(appendRows(1));
   static_cast<uint32_t *>(a_.tokens->contents())[0] = token;
   GraphEncoder encoder(engine_->context(), options);
+  hasHostLogits_ = false;
   DecodeGraph(*engine_, a_, encoder, {{this, position_}}).encodeToken(0);
   if (auto ran = encoder.finish(); !ran) {
     setPlanes(before);
@@ -115,6 +120,7 @@ Result<void> Sequence::forceTokens(std::span<const uint32_t> tokens) {
     std::memcpy(a_.tokens->contents(), tokens.data(), count * 4);
     std::vector<NS::SharedPtr<MTL::CommandBuffer>> inFlight;
     auto before = planes();
+    hasHostLogits_ = false;
     for (uint32_t i = 0; i < count; ++i) {
       for (LayerCache &cache : caches_)
         PEWTER_TRY_VOID(cache.plane.append(position_ + i));
@@ -137,7 +143,14 @@ Result<void> Sequence::forceTokens(std::span<const uint32_t> tokens) {
 }
 
 std::span<const float> Sequence::logits() const {
-  return {static_cast<const float *>(a_.logits->contents()), engine_->config().vocab};
+  const uint32_t vocab = engine_->config().vocab;
+  if (engine_->context().unifiedMemory())
+    return {static_cast<const float *>(a_.logits->contents()), vocab};
+  auto *host = static_cast<float *>(hostLogits_->contents());
+  if (!hasHostLogits_ && !engine_->context().copy({{a_.logits.get(), 0, hostLogits_.get(), 0, uint64_t(vocab) * 4}}))
+    std::fill_n(host, vocab, std::numeric_limits<float>::quiet_NaN()); // What reads them refuses these.
+  hasHostLogits_ = true;
+  return {host, vocab};
 }
 
 Result<uint32_t> Sequence::argmaxOnDevice() {
@@ -191,6 +204,7 @@ Result<void> Sequence::runChunk(std::span<const uint32_t> tokens, const PrefillO
   std::ranges::copy(tokens, ids);
   std::fill(ids + count, ids + workspace->stride, 0u);
   auto before = planes();
+  hasHostLogits_ = false;
   GraphEncoder encoder(engine_->context(), {.concurrent = !engine_->options().serialPrefill,
                                             .label = "prefill",
                                             .profile = options.profile,
@@ -219,7 +233,7 @@ Result<void> Sequence::prefill(std::span<const uint32_t> tokens, const PrefillOp
   for (size_t done = 0; done < tokens.size();) {
     if (options.cancel && options.cancel->load())
       return fail(ErrorKind::Timeout, "The prompt was cancelled after {} of {} tokens.", done, tokens.size());
-    size_t most = engine_->scheduler().hasWaitingDecode() ? kPrefillRowsWhenBusy : kPrefillRows;
+    size_t most = engine_->scheduler().hasWaitingDecode() ? kPrefillRowsWhenBusy : engine_->prefillRows();
     if (options.onLogits)
       most = kPrefillRowsWhenBusy;
     auto part = tokens.subspan(done, std::min(most, tokens.size() - done));

@@ -86,7 +86,7 @@ public:
   /// Goes back to an earlier position; an error when a ring has dropped rows that would be needed.
   Result<void> truncate(uint32_t position);
   /// Position, tokens and cache as bytes, in logical order; and back. Restoring checks everything and
-  /// leaves the sequence as it was when something does not fit.
+  /// leaves the sequence as it was when something does not fit. No bytes: the device was lost.
   Bytes save() const;
   Result<void> restore(ByteView bytes);
 
@@ -105,9 +105,13 @@ private:
                                                 const std::function<bool(uint32_t)> &goOn,
                                                 std::vector<uint32_t> &out);
   /// The rows that the next `count` tokens take, as they are now, so that they can be put back.
-  Bytes rowsAhead(uint32_t count) const;
+  Result<Bytes> rowsAhead(uint32_t count);
   /// Goes back to `fed` tokens after `before`, of which `count` had been fed.
-  void rollBack(const std::vector<KvPlane> &before, ByteView rows, uint32_t count, uint32_t fed);
+  Result<void> rollBack(const std::vector<KvPlane> &before, ByteView rows, uint32_t count, uint32_t fed);
+  /// The cache with buffers that the host reaches: its own, or copies where the device has its own memory.
+  Result<LayerCache> onHost(const LayerCache &cache) const;
+  /// Puts such copies back.
+  Result<void> toDevice(const LayerCache &host, LayerCache &cache);
   Result<void> runChunk(std::span<const uint32_t> tokens, const PrefillOptions &options);
   std::vector<KvPlane> planes() const;
   void setPlanes(const std::vector<KvPlane> &planes);
@@ -117,7 +121,11 @@ private:
   uint32_t maxContext_ = 0, position_ = 0;
   std::vector<uint32_t> history_;
   Activations a_;
+  /// Where the device has its own memory: f32 [vocab], a copy of the logits, made when they are asked for.
+  NS::SharedPtr<MTL::Buffer> hostLogits_;
+  mutable bool hasHostLogits_ = false;
   std::vector<LayerCache> caches_; ///< [layers]
+  std::vector<LayerCache> spares_; ///< Where the device has its own memory: planes before a run ahead; [layers] or none
 };
 
 } // namespace pewter::muse

@@ -53,11 +53,17 @@ Result<void> Sequence::decodeTogether(std::span<Sequence *const> sequences, std:
     return std::unexpected(std::move(ran).error().whileDoing(
         fmt::format("decoding {} sequences together", sequences.size())));
   }
-  const auto *logits = static_cast<const float *>(a->logits->contents());
-  const uint32_t vocab = engine.config().vocab;
+  const uint64_t bytes = uint64_t(engine.config().vocab) * 4;
+  std::vector<Copy> copies;
+  for (size_t i = 0; i < sequences.size(); ++i)
+    copies.push_back({a->logits.get(), i * bytes, sequences[i]->a_.logits.get(), 0, bytes});
+  if (auto copied = engine.context().copy(copies); !copied) {
+    restore();
+    return copied;
+  }
   for (size_t i = 0; i < sequences.size(); ++i) {
     Sequence &sequence = *sequences[i];
-    std::memcpy(sequence.a_.logits->contents(), logits + i * vocab, uint64_t(vocab) * 4);
+    sequence.hasHostLogits_ = false;
     ++sequence.position_;
     sequence.history_.push_back(tokens[i]);
   }

@@ -45,6 +45,25 @@ void LayerCache::writeRow(const ModelConfig &config, uint32_t bytes, uint32_t ro
          [](std::byte *plane, const std::byte *from, size_t count) { std::memcpy(plane, from, count); });
 }
 
+Result<LayerCache> Sequence::onHost(const LayerCache &cache) const {
+  LayerCache host = cache;
+  const Context &context = engine_->context();
+  if (context.unifiedMemory())
+    return host;
+  PEWTER_TRY(host.k, context.allocate(cache.k->length(), "k_cache on the host"));
+  PEWTER_TRY(host.v, context.allocate(cache.v->length(), "v_cache on the host"));
+  PEWTER_TRY_VOID(context.copy({{cache.k.get(), 0, host.k.get(), 0, cache.k->length()},
+                                {cache.v.get(), 0, host.v.get(), 0, cache.v->length()}}));
+  return host;
+}
+
+Result<void> Sequence::toDevice(const LayerCache &host, LayerCache &cache) {
+  if (host.k.get() == cache.k.get())
+    return {};
+  return engine_->context().copy({{host.k.get(), 0, cache.k.get(), 0, cache.k->length()},
+                                  {host.v.get(), 0, cache.v.get(), 0, cache.v->length()}});
+}
+
 Bytes Sequence::save() const {
   const ModelConfig &c = engine_->config();
   uint32_t element = engine_->kvElementBytes(), rowBytes = c.kvDim() * element;
@@ -57,12 +76,15 @@ Bytes Sequence::save() const {
   put(&header, sizeof header);
   put(history_.data(), history_.size() * 4);
   Bytes row(2ull * rowBytes);
-  for (const LayerCache &cache : caches_) {
-    const KvPlane &plane = cache.plane;
+  for (const LayerCache &own : caches_) {
+    const Result<LayerCache> cache = onHost(own);
+    if (!cache)
+      return {};
+    const KvPlane &plane = own.plane;
     put(&plane.originLogical, 4);
     put(&plane.length, 4);
     for (uint32_t p = plane.originLogical; p < plane.end(); ++p) {
-      cache.readRow(c, element, plane.physicalRow(p), row.data());
+      cache->readRow(c, element, plane.physicalRow(p), row.data());
       put(row.data(), row.size());
     }
   }
@@ -123,11 +145,13 @@ Result<void> Sequence::restore(ByteView bytes) {
     std::memcpy(&plane.length, bytes.data() + at + 4, 4);
     at += 8;
     plane.originPhysical = plane.originLogical % plane.capacity;
+    PEWTER_TRY(LayerCache host, onHost(cache));
     for (uint32_t p = plane.originLogical; p < plane.end(); ++p) {
       std::memcpy(row.data(), bytes.data() + at, row.size());
-      cache.writeRow(c, element, plane.physicalRow(p), row.data());
+      host.writeRow(c, element, plane.physicalRow(p), row.data());
       at += row.size();
     }
+    PEWTER_TRY_VOID(toDevice(host, cache));
   }
   position_ = header.position;
   history_ = std::move(history);

@@ -32,13 +32,16 @@ Result<NS::SharedPtr<MTL::Buffer>> upload(const Context &context, ByteView bytes
 
 } // namespace
 
-Result<void> Weights::mapShards(const Context &context) {
+Result<void> Weights::mapShards(const Context &context, const WeightMaker &maker) {
   auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   for (const GgufFile &file : model_->shards()) {
     ByteView bytes = file.bytes();
     NS::SharedPtr<MTL::Buffer> buffer;
     bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % page == 0;
-    if (!context.unifiedMemory()) {
+    if (maker) {
+      PEWTER_TRY(buffer, context.allocateForDevice(bytes.size(), file.label()));
+      PEWTER_TRY_VOID(maker(file, buffer.get()));
+    } else if (!context.unifiedMemory()) {
       PEWTER_TRY(buffer, upload(context, bytes));
     } else if (aligned) {
       // A mapping reaches to the end of its last page.
@@ -84,12 +87,12 @@ Result<Matrix> Weights::matrixOf(const WeightTensor &weight) const {
 
 Result<std::shared_ptr<const Weights>> Weights::create(const Context &context,
                                                        std::shared_ptr<const GgufModel> model,
-                                                       const ModelConfig &config) {
+                                                       const ModelConfig &config, const WeightMaker &maker) {
   PEWTER_TRY(ModelTensors tensors, ModelTensors::find(*model, config));
   auto weights = std::shared_ptr<Weights>(new Weights);
   Weights &w = *weights;
   w.model_ = model;
-  PEWTER_TRY_VOID(w.mapShards(context));
+  PEWTER_TRY_VOID(w.mapShards(context, maker));
 
   // All norms, one after the other, and a vector of ones.
   uint64_t floats = config.hidden * (4ull * config.layers + 2) + 2ull * config.headDim * config.layers;
@@ -133,6 +136,11 @@ Result<std::shared_ptr<const Weights>> Weights::create(const Context &context,
     w.layers.push_back(layer);
   }
   w.streamedBytes_ += uint64_t(w.head.rowBytes) * w.head.outputs + w.embedding.rowBytes;
+  PEWTER_TRY(w.vectors_, context.settled(std::move(w.vectors_)));
+  w.outputNorm.buffer = w.ones.buffer = w.vectors_.get();
+  for (LayerWeights &l : w.layers)
+    for (View *view : {&l.attnNorm, &l.qNorm, &l.kNorm, &l.postAttnNorm, &l.ffnNorm, &l.postFfnNorm})
+      view->buffer = w.vectors_.get();
   return weights;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 #include "muse/GraphEncoder.h"
 #include "muse/ModelConfig.h"
+#include <functional>
 
 namespace pewter::muse {
 
@@ -23,11 +24,15 @@ struct LayerWeights {
   Matrix q, k, v, gate, output, ffnGate, ffnUp, ffnDown;
 };
 
+/// Fills `shard` with bytes in the layout of `file`.
+using WeightMaker = std::function<Result<void>(const GgufFile &file, MTL::Buffer *shard)>;
+
 class Weights {
 public:
+  /// With `maker` (which may be empty) matrices hold what it writes; vectors are the file's.
   static Result<std::shared_ptr<const Weights>> create(const Context &context,
                                                        std::shared_ptr<const GgufModel> model,
-                                                       const ModelConfig &config);
+                                                       const ModelConfig &config, const WeightMaker &maker = {});
 
   Matrix embedding, head;
   View outputNorm, ones; ///< f32 [hidden]
@@ -40,7 +45,7 @@ public:
 
 private:
   Weights() = default;
-  Result<void> mapShards(const Context &context);
+  Result<void> mapShards(const Context &context, const WeightMaker &maker);
   Result<View> viewOf(const GgufTensor &tensor) const;
   Result<Matrix> matrixOf(const WeightTensor &weight) const;
 

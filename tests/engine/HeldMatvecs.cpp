@@ -65,7 +65,7 @@ const Format kFormats[] = {
        const uint32_t low = block[half * 64 + quarter % 2 * 32 + column] >> quarter / 2 * 4 & 15u;
        const uint32_t high = block[128 + half * 32 + column] >> quarter * 2 & 3u;
        const double d = halfAt(block + 208) * int8_t(block[192 + i % 256 / 16]);
-       return Element{d * (low + 16 * high), d * 32, i / 256 * 8 + half * 4 + column / 8};
+       return Element{d * (low + 16 * high), d * 32, i / 256 * 4 + half * 2 + column / 16};
      }},
     {"q8_0", TensorType::Q8_0, 34, 32, {0}, {256, 1024, 2304, 6656},
      [](const uint8_t *row, uint32_t i) {

@@ -22,7 +22,7 @@ void EngineFlags::addTo(CLI::App &command) {
                      "What weights of at most eight bits multiply in prefill: f32, or int8, which is faster and coarser")
       ->check(CLI::IsMember({"f32", "int8"}));
   command.add_option("--geometry", geometry, "Kernel shapes")->check(CLI::IsMember({"auto", "cpu", "gpu"}));
-  command.add_option("--matvec", matvec, "Rows per SIMD group and SIMD groups: 1r1s, 2r1s, 4r2s (default: what bench --race recorded, if it ran)");
+  command.add_option("--matvec", matvec, "Rows per SIMD group and SIMD groups: 1r1s, 2r1s, 4r2s; or held (default: what bench --race recorded, if it ran)");
   command.add_option("--metallib", prebuiltLibrary, "Library in which kernels are looked up first");
   command.add_flag("--serial-prefill", serialPrefill, "Record prefill on a serial encoder");
   command.add_flag("-q,--quiet", quiet, "No progress");
