@@ -31,6 +31,8 @@ public:
                  std::function<Result<Bytes>()> bytesOf);
   void addTensor(std::string name, TensorType type, std::vector<uint64_t> dims, Bytes bytes);
 
+  /// What stands before the bytes of the tensors, with its padding.
+  Bytes header() const;
   Result<void> write(const std::filesystem::path &path) const;
   Result<Bytes> toBytes() const;
 
@@ -42,7 +44,6 @@ private:
     uint64_t bytes;
     std::function<Result<Bytes>()> bytesOf;
   };
-  Bytes header() const;
   Result<void> writeTo(const std::function<Result<void>(ByteView)> &sink) const;
 
   Bytes metadata_;
