@@ -8,6 +8,8 @@
 //   gemm_half_tiles      128 rows x 128 outputs a threadgroup of 128 threads, 64 x 64 a SIMD group. Grid:
 //                        (ceil(rows / 128), outputs / 128); inputs are a multiple of 32, outputs of 128.
 #include "formats.metal"
+#include "prefill_attention.metal"
+#include "prefill_layout.metal"
 
 /// A SIMD group has 256 elements of a row, and a lane eight next to each other.
 template <typename Format>
