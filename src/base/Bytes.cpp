@@ -118,7 +118,8 @@ Result<void> writeFileAtomically(const std::filesystem::path &path, ByteView byt
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem::path &path) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Not blocking: a pipe is refused below instead of waited for.
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.value < 0)
     return fail(ErrorKind::Io, "Cannot open \"{}\": {}.", path.string(), std::strerror(errno));
   PEWTER_TRY(size_t size, sizeOfRegularFile(file, path));

@@ -235,7 +235,8 @@ std::string_view nameOf(GgufValueType type) { return kTypeNames[static_cast<uint
 std::optional<uint32_t> GgufValue::asU32() const {
   if (type != GgufValueType::U32 && type != GgufValueType::U64)
     return std::nullopt;
-  return static_cast<uint32_t>(std::get<uint64_t>(value));
+  const uint64_t number = std::get<uint64_t>(value);
+  return number <= UINT32_MAX ? std::optional(static_cast<uint32_t>(number)) : std::nullopt;
 }
 std::optional<float> GgufValue::asF32() const {
   if (type != GgufValueType::F32)

@@ -24,6 +24,8 @@ TEST(GgufFile, ReadsWhatTheWriterWrote) {
   EXPECT_EQ(file->find("a.u32")->asU32(), 7u);
   EXPECT_EQ(file->find("a.f32")->asF32(), 0.25f);
   EXPECT_EQ(file->find("a.f32")->asU32(), std::nullopt);
+  EXPECT_EQ((GgufValue{GgufValueType::U64, uint64_t(7)}).asU32(), 7u);
+  EXPECT_EQ((GgufValue{GgufValueType::U64, uint64_t(1) << 32 | 7}).asU32(), std::nullopt);
   EXPECT_EQ(file->find("a.bool")->asBool(), true);
   EXPECT_EQ(file->find("a.string")->asString(), "text");
   EXPECT_EQ(file->find("a.strings")->asArray()->asStrings()->at(2), "zz");

@@ -34,6 +34,9 @@ public:
       return otherwise ? Result<uint32_t>(*otherwise) : missing(key);
     if (auto number = value->asU32())
       return *number;
+    if (const auto *large = std::get_if<uint64_t>(&value->value); large && *large > UINT32_MAX)
+      return fail(ErrorKind::Validation, "GGUF file \"{}\": key \"{}{}\" is [{}]; at most {} is expected.",
+                  model_.label(), kPrefix, key, *large, UINT32_MAX);
     return wrongType(key, *value, "u32 or u64");
   }
   Result<float> number(std::string_view key, std::optional<float> otherwise = {}) const {

@@ -279,7 +279,7 @@ void addBench(CLI::App &app, int &status) {
   command->add_option("-p,--prompts", flags->prompts, "Prompt lengths")->delimiter(',')->capture_default_str();
   command->add_option("-d,--depths", flags->depths, "Depths of decode")->delimiter(',')->capture_default_str();
   command->add_option("-n,--count", flags->count, "Tokens to decode")->capture_default_str();
-  command->add_option("-r,--repeats", flags->repeats, "Repeats")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("-r,--repeats", flags->repeats, "Repeats")->check(CLI::Range(1u, 1000u))->capture_default_str();
   command->add_flag("--json", flags->json, "As JSON");
   command->add_flag("--race", flags->race, "Compare the matvec geometries and record the fastest for later runs");
   command->add_flag("--phase-profile", flags->profile, "Time each group of a token and of a prompt");

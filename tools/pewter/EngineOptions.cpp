@@ -57,7 +57,8 @@ Result<muse::SamplerOptions> SamplerFlags::build() const {
     char *end = nullptr, *valueEnd = nullptr;
     unsigned long id = std::strtoul(text.c_str(), &end, 10);
     float value = sign == text.npos ? NAN : std::strtof(text.c_str() + sign, &valueEnd);
-    if (sign == 0 || sign == text.npos || end != text.c_str() + sign || *valueEnd || std::isnan(value))
+    if (sign == 0 || sign == text.npos || end != text.c_str() + sign || *valueEnd ||
+        !std::isfinite(value) || id > UINT32_MAX)
       return fail(ErrorKind::Validation, "The logit bias is [{}]; something like 15+1.5 is expected.", text);
     out.logitBias[static_cast<uint32_t>(id)] += value;
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <system_error>
 
 int main(int argc, char **argv) {
   CLI::App app{"Pewter: Metal compute on machines that have no Metal."};
@@ -42,6 +43,9 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : 2;
+  } catch (const std::system_error &error) { // fmt::print throws once the buffer does not empty.
+    std::fprintf(stderr, "pewter: standard output cannot be written: %s\n", error.code().message().c_str());
+    return 1;
   }
   // A full disk must not look like success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
